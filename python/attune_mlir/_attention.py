@@ -122,7 +122,7 @@ def attention(
     score_mod     (score, b, h, q_idx, kv_idx) -> score: a function of what scores are by all of the above, in float32
     mask_mod      (b, h, q_idx, kv_idx) -> bool: which keys are attended to, of those that `causal` and `window` leave
     block_mask    a BlockMask of PyTorch in place of `mask_mod`, `causal` and `window`, of whose full blocks these know nothing
-    k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (float8_e4m3fn and the like)
+    k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (int8, float8_e4m3fn and the like)
     v_descale     as in `decode`: one element, [batch, kv_heads] or [batch, seq_k, kv_heads]; for the layout "bshd"
     q_descale     the same of q, which may have 8 bits if k has, as in `decode`; the result is bfloat16 then, or as `out`
     weights       of v of 8 bits: the type of as many that weights are rounded to where they are multiplied by it, as in `varlen`
@@ -189,7 +189,7 @@ def attention(
 
 def is_scaled(arrays: tuple[Any, Any, Any], has_scales: bool, has_functions: bool, layout: str) -> bool:
     """Whether operands have 8 bits or scales, beside which not all else can be."""
-    if not has_scales and not any(map(_frameworks.is_float8, arrays)):
+    if not has_scales and not any(map(_frameworks.is_narrow, arrays)):
         return False
     if has_functions:
         raise NotImplementedError("expects no score_mod, mask_mod or block_mask beside operands of 8 bits or with scales, but got some")

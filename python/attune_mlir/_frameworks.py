@@ -20,6 +20,7 @@ FLOAT8_NAMES = {
 }
 DTYPE_NAMES = {_native.DataType.F16: "float16", _native.DataType.BF16: "bfloat16", _native.DataType.F32: "float32", **FLOAT8_NAMES}
 _FLOAT8_SET = frozenset(FLOAT8_NAMES.values())
+_NARROW_SET = _FLOAT8_SET | {"int8"}
 #: What NumPy cannot hand out, as PyTorch cannot before it spoke DLPack 1.1: what to view it as.
 _VIEWS = {"bfloat16": ("uint16", _native.DataType.BF16), **{name: ("uint8", dtype) for dtype, name in FLOAT8_NAMES.items()}}
 
@@ -168,9 +169,9 @@ def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Ten
     raise TypeError(f"expects {name} to be {kind} in strided memory, but its __dlpack__ fails: detach or copy it")
 
 
-def is_float8(array: object) -> bool:
-    """Whether an array's elements are floats of 8 bits."""
-    return str(getattr(array, "dtype", "")).removeprefix("torch.") in _FLOAT8_SET
+def is_narrow(array: object) -> bool:
+    """Whether an array's elements have 8 bits: floats, or signed integers in the place of floats."""
+    return str(getattr(array, "dtype", "")).removeprefix("torch.") in _NARROW_SET
 
 
 def name_float8(dtype: object, name: str) -> str | None:

@@ -43,11 +43,11 @@ def normalize_strides(tensor: _native.Tensor, name: str) -> bool:
 
 def get_row_step(head_dim: int, dtype: str) -> int:
     """What distances of rows of so many elements have to be multiples of, in elements."""
-    return math.gcd(_READ_BYTES // (1 if is_float8(dtype) else 2), head_dim)
+    return math.gcd(_READ_BYTES // (1 if is_float8(dtype) or dtype == "int8" else 2), head_dim)
 
 
 def is_float8(dtype: str) -> bool:
-    """Whether elements have 8 bits."""
+    """Whether elements are floats of 8 bits."""
     return dtype.startswith("float8")
 
 
@@ -65,15 +65,15 @@ def check_address(tensor: _native.Tensor, name: str) -> None:
         raise ValueError(f"expects {name} to start at a multiple of {_READ_BYTES} bytes, but got address {tensor.address:#x}; copy it")
 
 
-def check_operands(tensors: dict[str, _native.Tensor], *, takes_float8: bool = False) -> tuple[str, tuple[str, int]]:
-    """Query, key and value, by what they are called, and type and device of all; with `takes_float8` they may have 8 bits."""
+def check_operands(tensors: dict[str, _native.Tensor], *, takes_narrow: bool = False) -> tuple[str, tuple[str, int]]:
+    """Query, key and value, by what they are called, and type and device of all; with `takes_narrow` they may have 8 bits."""
     first = next(iter(tensors))
     names = "{}, {} and {}".format(*tensors)
     dtypes, devices = {}, {}
     for name, tensor in tensors.items():
         dtypes[name] = _frameworks.get_dtype_name(tensor)
         devices[name] = _frameworks.get_device(tensor, name)
-        if takes_float8 and is_float8(dtypes[name]):
+        if takes_narrow and (is_float8(dtypes[name]) or (dtypes[name] == "int8" and name != first)):
             # Widened to the type of the first one, or multiplied by what has 8 bits as well.
             dtypes[name] = dtypes[first]
         elif dtypes[name] not in ("float16", "bfloat16"):

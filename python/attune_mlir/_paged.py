@@ -149,7 +149,8 @@ class PagedCache:
         if scales is None:
             pool[where] = rows.to(pool.dtype)
             return
-        largest = torch.finfo(pool.dtype).max
+        is_integer = not pool.dtype.is_floating_point
+        largest = torch.iinfo(pool.dtype).max if is_integer else torch.finfo(pool.dtype).max
         rows = rows.float()
         if not is_given:
             own = rows.abs().amax(dim=-1) / largest
@@ -157,7 +158,8 @@ class PagedCache:
         elif scales.numel() == 1:
             scales = scales.reshape(1, 1)
         # PyTorch makes NaN of what is too large, and has no such assignment for 8 bits.
-        small = (rows / scales[..., None]).clamp(-largest, largest).to(pool.dtype)
+        quotients = (rows / scales[..., None]).clamp(-largest, largest)
+        small = (quotients.round() if is_integer else quotients).to(pool.dtype)
         pool.view(torch.uint8)[where] = small.view(torch.uint8)
 
     def _check(self, sequence: int) -> int:

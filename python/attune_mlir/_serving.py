@@ -19,6 +19,7 @@ _DTYPES = {
     "float8_e5m2": "f8E5M2",
     "float8_e4m3fnuz": "f8E4M3FNUZ",
     "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "int8": "i8",
 }
 #: Clauses with scales of query, key and value.
 _SCALES = ("query_scales", "key_scales", "value_scales")
@@ -228,7 +229,7 @@ def read_call(
     """Checks what `compute` is given, but for the contents of `out`."""
     window, softcap, scale = _attention.check_options(options.window, options.softcap, options.scale, "bshd")
     tensors = {name: _frameworks.make_tensor(array, name) for name, array in arrays.items()}
-    dtype, place = _operands.check_operands(tensors, takes_float8=True)
+    dtype, place = _operands.check_operands(tensors, takes_narrow=True)
     if _operands.is_float8(dtype):
         dtype = _read_result_dtype(out)
     has_pages = integers["pages"][1] is not None
@@ -394,7 +395,7 @@ def varlen(
     batch_invariant  the bits of a sequence depend on nothing but its own queries and keys, whatever is beside it; takes longer
     weights       of v of 8 bits: the type of as many that weights are rounded to where they are multiplied by it, faster and less exact,
                   as FlashAttention-3 has it: "float8_e4m3fn", a framework's type, or None for those of 16 bits
-    k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (float8_e4m3fn and the like): one
+    k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (int8, float8_e4m3fn and the like): one
     v_descale     element, or [total_k, kv_heads], or [pages, kv_heads], [pages, page_size, kv_heads] with `block_table`; 1 for a
                   dimension that shares them; with `latent` k_descale alone
     q_descale     the same of q, which may have 8 bits if k has: one element, or [total_q, heads], or [total_q, kv_heads]
@@ -491,7 +492,7 @@ def decode(
     latent            with None for v_cache: so many columns of k_cache, the first ones, are the values, as in `varlen`
     batch_invariant   as in `varlen`
     weights           as in `varlen`
-    k_descale         float32: what elements of k_cache and v_cache are to be multiplied by, for these may have 8 bits (float8_e4m3fn
+    k_descale         float32: what elements of k_cache and v_cache are to be multiplied by, for these may have 8 bits (int8, float8_e4m3fn
     v_descale         and the like): one element, [batch, kv_heads] or [batch, most keys, kv_heads], and with `block_table`
                       [pages, kv_heads] or [pages, page_size, kv_heads]; 1 for a dimension that shares them
     q_descale         the same of q, which may have 8 bits if k_cache has, and where the chip multiplies both: one element, [batch, heads]

@@ -8,27 +8,20 @@
 using namespace mlir;
 using namespace attune;
 
-static bool variesAlong(attn::AttentionOp op,
-                        const std::optional<attn::Scales> &scales, char dim) {
-  return scales &&
-         !scales->isShared(static_cast<int64_t>(op.getOrder().find(dim)));
-}
-
 LogicalResult attune::checkScales(attn::AttentionOp op) {
   // Products are summed up before they can be multiplied.
   for (auto [name, scales] : {std::pair<StringRef, std::optional<attn::Scales>>{
                                   "query", attn::getQueryScales(op)},
                               {"key", attn::getKeyScales(op)}})
-    if (variesAlong(op, scales, 'd'))
+    if (attn::variesAlong(op, scales, 'd'))
       return op->emitOpError("expects scales of ")
              << name
              << " that the columns of a row share, for kernels multiply scores "
                 "by them, but got some along dimension "
              << op.getHeadDimPos();
   std::optional<attn::Scales> value = attn::getValueScales(op);
-  bool variesByKey = variesAlong(op, value, 's') ||
-                     (op.getPages() && variesAlong(op, value, 'b'));
-  if (variesAlong(op, value, 'd') && variesByKey)
+  bool variesByKey = attn::scalesValuesByKey(op);
+  if (attn::variesAlong(op, value, 'd') && variesByKey)
     return op->emitOpError("expects scales of value that either its rows or "
                            "its columns share, for kernels multiply results "
                            "or weights by them, but got some for both");
@@ -49,7 +42,7 @@ OperandFactors::OperandFactors(attn::AttentionOp op, const KernelInputs &inputs,
       value{attn::getValueScales(op), inputs.valueScales}, heads(heads) {}
 
 bool OperandFactors::varies(const Operand &operand, char dim) const {
-  return variesAlong(op, operand.scales, dim);
+  return attn::variesAlong(op, operand.scales, dim);
 }
 
 /// The product of factors, of which the first may be null.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Keys and values of 8 bits, with scales, beside PyTorch's attention in float32 of what they stand for."""
+"""Keys and values of 8 bits, floats and integers, with scales, beside PyTorch's attention in float32 of what they stand for."""
 
 import re
 
@@ -15,7 +15,8 @@ TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 2e-2}
 
 
 def make(seed, *shape, dtype=torch.float8_e4m3fn):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+    numbers = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    return (numbers * 2).round().to(dtype) if dtype == torch.int8 else numbers.to(dtype)
 
 
 def make_scales(seed, *shape):
@@ -35,7 +36,7 @@ def check(out, q, k, v, **options):
     torch.testing.assert_close(out.float(), expected, atol=tolerance, rtol=TOLERANCES[out.dtype])
 
 
-@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.int8], ids=str)
 @pytest.mark.parametrize("of_query", [torch.float16, torch.bfloat16], ids=str)
 def test_attention(dtype, of_query, nvidia):
     q, k, v = make(0, 2, 3, HEADS, SIZE, dtype=of_query), *(make(s, 2, KEYS, KV_HEADS, SIZE, dtype=dtype) for s in (1, 2))
@@ -151,13 +152,15 @@ def test_packed_queries():
 
 
 @pytest.mark.parametrize("given", [None, 0.25, [0.25, 0.5]], ids=str)
-@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.int8], ids=str)
 def test_cache(dtype, given, nvidia):
     """A cache holds rows to within what 8 bits and its scales can say, and attention of it is that of what it holds."""
     scales = None if given is None else torch.tensor(given).reshape(1, -1)
     sizes = {"kv_heads": KV_HEADS, "head_dim": SIZE, "sequences": 2, "longest": 30}
     cache = attune.PagedCache(8, 8, **sizes, dtype=dtype, k_descale=scales, v_descale=scales)
     k, v = (make(s, KEYS, KV_HEADS, SIZE, dtype=torch.bfloat16) * 10 for s in (1, 2))
+    if dtype == torch.int8 and given:  # what they reach is not above 127 times the scale
+        k, v = k / 2, v / 2
     k[3] = 0
     cache.append([0, 1], k[:-1], v[:-1], [9, KEYS - 10])
     cache.append([1], k[-1:], v[-1:])
@@ -169,9 +172,15 @@ def test_cache(dtype, given, nvidia):
     ]
     for b, rows in enumerate((slice(9), slice(9, KEYS))):
         held = [whole[cache.block_table[b]].flatten(0, 1)[: cache.get_length(b)] for whole, _ in pages]
-        step = torch.finfo(dtype).eps / 2
         for found, expected in zip(held, (k[rows], v[rows]), strict=True):
-            torch.testing.assert_close(found, expected.float(), rtol=step, atol=0.02 if dtype == torch.float8_e5m2 else 0.01)
+            expected = expected.float()
+            if dtype == torch.int8:  # all numbers are as far apart: half a step
+                largest = expected.abs().amax(-1, keepdim=True)
+                step = largest / 127 if given is None else torch.tensor(given).reshape(-1, 1)
+                assert ((found - expected).abs() <= step * 0.501).all()
+                continue
+            step = torch.finfo(dtype).eps / 2
+            torch.testing.assert_close(found, expected, rtol=step, atol=0.02 if dtype == torch.float8_e5m2 else 0.01)
         check(out[b], q[b], *held)
 
 
@@ -231,6 +240,8 @@ def test_other_arrays():
             TypeError,
             "expects out of float16 or bfloat16, but got float32",
         ),
+        ({"q": torch.zeros(2, 1, 4, 32).to(torch.int8)}, TypeError, "expects q of float16 or bfloat16, but got int8"),
+        ({"k_cache": torch.zeros(2, 24, 2, 32).to(torch.uint8)}, TypeError, "expects k of float16 or bfloat16, but got uint8"),
         ({"q_descale": torch.ones(2, 3)}, ValueError, "expects q_descale to have one element, or shape (2, 4) or (2, 1, 4) or (2, 2) or"),
         ({"k_cache": torch.zeros(2, 24, 2, 32)}, TypeError, "expects k of float16 or bfloat16, but got float32"),
         (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Floats of 8 bits in wider ones: by which ops, and to which numbers.
+// Numbers of 8 bits in wider floats: by which ops, and to which numbers.
 //
 // RUN: split-file %s %t
 // RUN: attune-opt %t/ops.mlir --attune-expand-float8 | FileCheck %s
@@ -14,6 +14,8 @@
 // RUN: attune-run %t/amd.mlir --device=host --print --function=E4M3FNUZ | FileCheck %s --check-prefix=E4M3FNUZ
 // RUN: attune-run %t/nvidia.mlir --device=host --print --function=E5M2FNUZ | FileCheck %s --check-prefix=E5M2FNUZ
 // RUN: attune-run %t/amd.mlir --device=host --print --function=E5M2FNUZ | FileCheck %s --check-prefix=E5M2FNUZ
+// RUN: attune-run %t/nvidia.mlir --device=host --print --function=I8 | FileCheck %s --check-prefix=I8
+// RUN: attune-run %t/amd.mlir --device=host --print --function=I8 | FileCheck %s --check-prefix=I8
 //
 // Chips from sm_89 on have an instruction for two of what is not FNUZ.
 // DEFINE: %{chip} =
@@ -28,6 +30,8 @@
 // PAIRS-LABEL: llvm.func @E4M3FN(
 // PAIRS-COUNT-12: nvvm.convert.f8x2.to.f16x2 %{{.+}} : vector<2xi8>(f8E4M3FN) -> vector<2xf16>
 // PAIRS-NOT: nvvm.convert
+// PAIRS-LABEL: llvm.func @I8(
+// PAIRS-COUNT-8: llvm.shufflevector %{{.+}} [{{0|2}}, 4, {{1|3}}, 4] : vector<4xi8>
 // PAIRS-LABEL: llvm.func @E5M2(
 // PAIRS-COUNT-12: nvvm.convert.f8x2.to.f16x2 %{{.+}} : vector<2xi8>(f8E5M2) -> vector<2xf16>
 // PAIRS-LABEL: llvm.func @E4M3FNUZ(
@@ -80,6 +84,22 @@ func.func @others(%x: f16, %y: f8E8M0FNU) -> (f32, f32) {
   return %a, %b : f32, f32
 }
 
+// The lower byte of a float whose unit is 1.
+// CHECK-LABEL: func.func @integers
+func.func @integers(%x: vector<4xi8>, %y: i8) -> (vector<4xf16>, bf16, f64) {
+  // CHECK: arith.xori
+  // CHECK: arith.ori {{.+}} : vector<4xi16>
+  // CHECK: arith.subf {{.+}} : vector<4xf16>
+  // CHECK: arith.ori {{.+}} : i32
+  // CHECK: arith.subf {{.+}} : f32
+  // CHECK: arith.shrui
+  // CHECK: arith.sitofp {{.+}} : i8 to f64
+  %half = arith.sitofp %x : vector<4xi8> to vector<4xf16>
+  %brain = arith.sitofp %y : i8 to bf16
+  %double = arith.sitofp %y : i8 to f64
+  return %half, %brain, %double : vector<4xf16>, bf16, f64
+}
+
 //--- numbers.mlir
 // Zeros, the least and the largest subnormal number, the least normal one, 1, a largest one, and what is none or infinite.
 module attributes {gpu.container_module} {
@@ -96,6 +116,24 @@ module attributes {gpu.container_module} {
       %single = arith.extf %x : vector<8xf8E4M3FN> to vector<8xf32>
       %half = arith.extf %x : vector<8xf8E4M3FN> to vector<8xf16>
       %brain = arith.extf %x : vector<8xf8E4M3FN> to vector<8xbf16>
+      %ofHalf = arith.extf %half : vector<8xf16> to vector<8xf32>
+      %ofBrain = arith.extf %brain : vector<8xbf16> to vector<8xf32>
+      vector.store %single, %out[%c0] : memref<24xf32>, vector<8xf32>
+      vector.store %ofHalf, %out[%c8] : memref<24xf32>, vector<8xf32>
+      vector.store %ofBrain, %out[%c16] : memref<24xf32>, vector<8xf32>
+      gpu.return
+    }
+    gpu.func @I8(%bits: memref<8xi8>, %out: memref<24xf32>) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %c8 = arith.constant 8 : index
+      %c16 = arith.constant 16 : index
+      %numbers = arith.constant dense<[0, -128, 1, -1, 127, -127, 64, -65]> : vector<8xi8>
+      // Not folded.
+      vector.store %numbers, %bits[%c0] : memref<8xi8>, vector<8xi8>
+      %loaded = vector.load %bits[%c0] : memref<8xi8>, vector<8xi8>
+      %single = arith.sitofp %loaded : vector<8xi8> to vector<8xf32>
+      %half = arith.sitofp %loaded : vector<8xi8> to vector<8xf16>
+      %brain = arith.sitofp %loaded : vector<8xi8> to vector<8xbf16>
       %ofHalf = arith.extf %half : vector<8xf16> to vector<8xf32>
       %ofBrain = arith.extf %brain : vector<8xbf16> to vector<8xf32>
       vector.store %single, %out[%c0] : memref<24xf32>, vector<8xf32>
@@ -168,6 +206,16 @@ module attributes {gpu.container_module} {
     %bits = memref.alloc() : memref<8xi8>
     %out = memref.alloc() : memref<24xf32>
     gpu.launch_func @kernels::@E4M3FN blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%bits : memref<8xi8>, %out : memref<24xf32>)
+    %result = bufferization.to_tensor %out restrict writable : memref<24xf32> to tensor<24xf32>
+    return %result : tensor<24xf32>
+  }
+  // I8: result 0: 24xf32
+  // I8-NEXT: {{^}}0 -128 1 -1 127 -127 64 -65 0 -128 1 -1 127 -127 64 -65 0 -128 1 -1 127 -127 64 -65
+  func.func @I8() -> tensor<24xf32> {
+    %c1 = arith.constant 1 : index
+    %bits = memref.alloc() : memref<8xi8>
+    %out = memref.alloc() : memref<24xf32>
+    gpu.launch_func @kernels::@I8 blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%bits : memref<8xi8>, %out : memref<24xf32>)
     %result = bufferization.to_tensor %out restrict writable : memref<24xf32> to tensor<24xf32>
     return %result : tensor<24xf32>
   }

@@ -54,6 +54,19 @@ SmallVector<Scales, 3> attune::attn::getScales(AttentionOp op) {
   return all;
 }
 
+bool attune::attn::variesAlong(AttentionOp op,
+                               const std::optional<Scales> &scales,
+                               char letter) {
+  return scales &&
+         !scales->isShared(static_cast<int64_t>(op.getOrder().find(letter)));
+}
+
+bool attune::attn::scalesValuesByKey(AttentionOp op) {
+  std::optional<Scales> scales = getValueScales(op);
+  return variesAlong(op, scales, 's') ||
+         (op.getPages() && variesAlong(op, scales, 'b'));
+}
+
 Type attune::attn::getDefaultResultElement(Type query) {
   constexpr unsigned kLeastBits = 16;
   // Types are inferred before they are checked.
@@ -90,9 +103,14 @@ static LogicalResult verifySizes(AttentionOp op, const Scales &scales) {
   return success();
 }
 
-/// That of query, but for 8 bits; then that of the result, if it has 16.
+/// f16 for values of 8 bits, which it holds as it does weights of at most 1,
+/// for less than bf16: chips widen to it. Factors may be of any size. Otherwise
+/// that of query, but for 8 bits; then that of the result, if it has 16.
 static FloatType getDefaultWeightType(AttentionOp op) {
   constexpr unsigned kBits = 16;
+  Type value = op.getValue().getType().getElementType();
+  if (value.getIntOrFloatBitWidth() < kBits && !scalesValuesByKey(op))
+    return Float16Type::get(op.getContext());
   auto query = cast<FloatType>(op.getQuery().getType().getElementType()),
        result = cast<FloatType>(op.getResult().getType().getElementType());
   if (query.getWidth() < kBits && result.getWidth() == kBits)

@@ -24,6 +24,7 @@ LogicalResult BaselineTarget::populateGPUToLLVM(
     function_ref<InFlightDiagnostic()>) const {
   populateGPUToNVVM(converter, patterns, conversionTarget);
   populateFloat8Conversions(converter, patterns, target.getChip());
+  populateInteger8Conversions(converter, patterns);
   return success();
 }
 

@@ -32,6 +32,10 @@ void populateFloat8Conversions(mlir::LLVMTypeConverter &converter,
                                mlir::RewritePatternSet &patterns,
                                llvm::StringRef chip);
 
+/// Adds the pattern that makes floats of 16 bits of integers of 8.
+void populateInteger8Conversions(mlir::LLVMTypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns);
+
 /// Adds the patterns that make inline assembly of the wgmma dialect.
 void populateWGMMAToLLVM(mlir::RewritePatternSet &patterns);
 

@@ -101,7 +101,8 @@ struct BlockList {
 llvm::SmallVector<BlockList, 4> getBlockLists(AttentionOpInterface op);
 
 /// The type that weights have where they are multiplied by values: unless it is
-/// written, that of query, or where that has 8 bits that of the result, or bf16
+/// written, f16 where values have 8 bits and scales do not differ by key, and
+/// otherwise that of query, or where that has 8 bits that of the result, or bf16
 /// where this is f32.
 mlir::Type getWeightType(AttentionOp op);
 
@@ -129,6 +130,14 @@ struct Scales {
   mlir::Value getPlace(mlir::OpBuilder &builder, mlir::Location loc,
                        int64_t dim, mlir::Value place) const;
 };
+
+/// Whether there are scales that differ along a dimension, by its letter.
+bool variesAlong(AttentionOp op, const std::optional<Scales> &scales,
+                 char letter);
+
+/// Whether values of different keys of a head have different scales, which
+/// kernels multiply weights by.
+bool scalesValuesByKey(AttentionOp op);
 
 /// Those of query, key and value, if there are any.
 std::optional<Scales> getQueryScales(AttentionOp op);

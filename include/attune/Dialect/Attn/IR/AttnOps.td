@@ -93,8 +93,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     do. Values that are a part of the keys have the scales of these.
 
     `weights` names the type that weights have where they are multiplied by
-    values; by default that is the type of query, or where query has 8 bits that
-    of the result, or bf16 where this is f32. Kernels multiply weights of 8 bits
+    values. By default that is f16 where values have 8 bits and no scales that
+    differ by key, for f16 has all of these, and weights are at most 1; otherwise
+    it is the type of query, or where query has 8 bits that of the result, or
+    bf16 where this is f32. Kernels multiply weights of 8 bits
     by a power of 2 before, so that few are lost, and their sums are not rounded.
 
     With `batch_invariant`, the bits of a batch depend on nothing but its own
