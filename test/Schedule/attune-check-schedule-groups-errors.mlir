@@ -243,7 +243,7 @@ func.func @narrow_types_for_warpgroups(%q: !narrow, %k: tensor<1x1x64x64xf8E5M2>
   return %o : tensor<1x1x64x64xbf16>
 }
 func.func @narrow_values_for_warpgroups(%q: !narrow) -> tensor<1x1x64x64xbf16> {
-  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1 where values of f8E4M3FN are widened to bf16, which warps do in their registers, but got 4}}
+  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1 where values of f8E4M3FN are widened to f16, which warps do in their registers, but got 4}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !narrow, !narrow, !narrow
   return %o : tensor<1x1x64x64xbf16>
 }

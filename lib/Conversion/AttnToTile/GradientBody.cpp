@@ -75,10 +75,20 @@ private:
   /// Scores, those that are hidden as -inf.
   Value makeScores(Value products, VisitedBlocks &blocks, Value block,
                    Value first);
+  /// Positions of a tile along one of its dimensions, which may reach beyond
+  /// the length.
+  struct Reach {
+    Value first;
+    int64_t count;
+    Value length;
+    unsigned dim;
+  };
   /// Keys that are owned and do not exist have products of 0, and no part of
   /// the gradients of queries or tensors: their weights, which may be infinite,
   /// must be 0.
-  Value hideOwnedBeyond(Value scores);
+  SmallVector<Reach, 2> findReaches(Value first);
+  /// Scores of what does not exist as -inf.
+  Value hideBeyond(Value scores, ArrayRef<Reach> reaches);
   Value applyScore(Value products, Value first);
   Value applyMask(Value scores, Value first, bool asksRegion);
   /// exp2(scores - log-sum-exp)
@@ -125,8 +135,9 @@ private:
   }
   /// Query and key of an element of a tile of scores.
   std::pair<Value, Value> locateElement(OpBuilder &inner, Location loc,
-                                        ValueRange place, Value first,
-                                        bool clamp);
+                                        ValueRange place, Value first);
+  /// Whether a region is asked for positions that do not exist.
+  Positions getPositions(Region &region);
   /// Arguments of the score region for an element.
   IRMapping mapScore(OpBuilder &inner, Location loc, Value score,
                      ValueRange place, Value first);
@@ -218,20 +229,26 @@ void GradientBuilder::locate() {
                                     constant(1));
 }
 
-std::pair<Value, Value>
-GradientBuilder::locateElement(OpBuilder &inner, Location loc, ValueRange place,
-                               Value first, bool clamp) {
-  // Blocks that end where the sequence does have no element behind it.
-  auto locate = [&](Value start, Value offset, Value length, int64_t block) {
-    std::optional<int64_t> known = getConstantIntValue(length);
-    return elementPosition(inner, loc, start, offset, length,
-                           clamp && !(known && *known % block == 0));
-  };
-  Value owned =
-      locate(firstOwned, place[0], ownsKeys ? seqK : seqQ, kernel.owned);
-  Value visited =
-      locate(first, place[1], ownsKeys ? seqQ : seqK, kernel.visited);
+/// Whether blocks are known to end where a sequence does.
+static bool endsWithBlock(Value length, int64_t block) {
+  std::optional<int64_t> known = getConstantIntValue(length);
+  return known && *known % block == 0;
+}
+
+std::pair<Value, Value> GradientBuilder::locateElement(OpBuilder &inner,
+                                                       Location loc,
+                                                       ValueRange place,
+                                                       Value first) {
+  Value owned = arith::AddIOp::create(inner, loc, firstOwned, place[0]),
+        visited = arith::AddIOp::create(inner, loc, first, place[1]);
   return ownsKeys ? std::pair(visited, owned) : std::pair(owned, visited);
+}
+
+Positions GradientBuilder::getPositions(Region &region) {
+  return endsWithBlock(seqQ, ownsKeys ? kernel.visited : kernel.owned) &&
+                 endsWithBlock(seqK, ownsKeys ? kernel.owned : kernel.visited)
+             ? Positions::Exist
+             : attune::getPositions(region);
 }
 
 IRMapping GradientBuilder::mapScore(OpBuilder &inner, Location loc,
@@ -240,12 +257,11 @@ IRMapping GradientBuilder::mapScore(OpBuilder &inner, Location loc,
   IRMapping mapping = operands.captures;
   Value scaled = arith::MulFOp::create(
       inner, loc, product, constantF32(inner, loc, op.getEffectiveScale()));
-  auto [query, key] = locateElement(inner, loc, place, first,
-                                    /*clamp=*/readsTensor(op.getScore()));
+  auto [query, key] = locateElement(inner, loc, place, first);
   mapping.map(op.getScore().getArguments(),
               ValueRange{scaled, batch, headQ, query, key});
   for (Operation &scalar : op.getScore().front().without_terminator())
-    cloneOntoBuffers(inner, scalar, mapping);
+    cloneOntoBuffers(inner, scalar, mapping, getPositions(op.getScore()));
   return mapping;
 }
 
@@ -271,15 +287,14 @@ Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
         if (!ownsKeys)
           keep = arith::CmpIOp::create(
               inner, loc, arith::CmpIPredicate::slt,
-              locateElement(inner, loc, place, first, /*clamp=*/false).second,
-              seqK);
+              locateElement(inner, loc, place, first).second, seqK);
         if (asks) {
           IRMapping mapping = operands.captures;
-          auto [query, key] = locateElement(
-              inner, loc, place, first, /*clamp=*/readsTensor(op.getMask()));
+          auto [query, key] = locateElement(inner, loc, place, first);
           mapping.map(op.getMask().getArguments(),
                       ValueRange{batch, headQ, query, key});
-          Value visible = inlineOntoBuffers(inner, op.getMask(), mapping);
+          Value visible = inlineOntoBuffers(inner, op.getMask(), mapping,
+                                            getPositions(op.getMask()));
           keep =
               keep ? arith::AndIOp::create(inner, loc, keep, visible) : visible;
         }
@@ -288,13 +303,16 @@ Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
       });
 }
 
-Value GradientBuilder::hideOwnedBeyond(Value scores) {
-  std::optional<int64_t> length = getConstantIntValue(seqK);
-  if (length && *length % kernel.owned == 0)
+Value GradientBuilder::hideBeyond(Value scores, ArrayRef<Reach> reaches) {
+  Value exist;
+  for (const Reach &reach : reaches) {
+    Value after = arith::AddIOp::create(b, reach.first, constant(reach.count));
+    Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, after,
+                                       reach.length);
+    exist = exist ? arith::AndIOp::create(b, exist, fits).getResult() : fits;
+  }
+  if (!exist)
     return scores;
-  Value after = arith::AddIOp::create(b, firstOwned, constant(kernel.owned));
-  Value exist =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, after, seqK);
   auto branch = scf::IfOp::create(b, scoreType, exist, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -303,21 +321,39 @@ Value GradientBuilder::hideOwnedBeyond(Value scores) {
   Value hidden = b.map(
       scoreType, scores,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value key = arith::AddIOp::create(inner, loc, firstOwned, args[1]);
-        Value exists = arith::CmpIOp::create(
-            inner, loc, arith::CmpIPredicate::slt, key, seqK);
-        return arith::SelectOp::create(inner, loc, exists, args[0],
-                                       constantF32(inner, loc, -kInfinity));
+        Value score = args[0];
+        for (const Reach &reach : reaches) {
+          Value position = arith::AddIOp::create(inner, loc, reach.first,
+                                                 args[1 + reach.dim]);
+          Value exists = arith::CmpIOp::create(
+              inner, loc, arith::CmpIPredicate::slt, position, reach.length);
+          score = arith::SelectOp::create(inner, loc, exists, score,
+                                          constantF32(inner, loc, -kInfinity));
+        }
+        return score;
       });
   scf::YieldOp::create(b, hidden);
   return branch.getResult(0);
 }
 
+SmallVector<GradientBuilder::Reach, 2>
+GradientBuilder::findReaches(Value first) {
+  if (!ownsKeys)
+    return {};
+  SmallVector<Reach, 2> reaches;
+  bool addsOwned = kernel.addsQueries || !operands.tensorGrads.empty();
+  if (addsOwned && !endsWithBlock(seqK, kernel.owned))
+    reaches.push_back({firstOwned, kernel.owned, seqK, 0});
+  // What was read for them may be NaN.
+  if (readsTensor(op.getScore()) && !endsWithBlock(seqQ, kernel.visited))
+    reaches.push_back({first, kernel.visited, seqQ, 1});
+  return reaches;
+}
+
 Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
                                   Value block, Value first) {
   Value scores = applyScore(products, first);
-  if (kernel.addsQueries || !operands.tensorGrads.empty())
-    scores = hideOwnedBeyond(scores);
+  scores = hideBeyond(scores, findReaches(first));
   // Queries beyond the last one have no weights, and gradients of keys that are
   // owned and do not exist are not stored.
   if (ownsKeys && !op.hasMask())
@@ -380,14 +416,11 @@ Value GradientBuilder::makeScoreGrads(Value products, Value weights,
 
 void GradientBuilder::addToTensor(OpBuilder &inner, tensor::ExtractOp extract,
                                   Value change, const IRMapping &mapping) {
-  SmallVector<Value> place;
-  for (Value index : extract.getIndices())
-    place.push_back(mapping.lookupOrDefault(index));
   for (auto [tensor, sums] : llvm::zip_equal(op.getWrt(), operands.tensorGrads))
     if (tensor == extract.getTensor())
-      memref::AtomicRMWOp::create(inner, extract.getLoc(),
-                                  arith::AtomicRMWKind::addf, change, sums,
-                                  place);
+      memref::AtomicRMWOp::create(
+          inner, extract.getLoc(), arith::AtomicRMWKind::addf, change, sums,
+          placeOnBuffer(inner, extract, mapping, getPositions(op.getScore())));
 }
 
 Value GradientBuilder::loadShifts(int64_t rows, Value first) {

@@ -220,15 +220,16 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
                    return scaled;
                  // With additions of the region that may be, too.
                  scaled.setFastmath(arith::FastMathFlags::contract);
-                 bool clamp = readsTensor(op.getScore());
                  IRMapping mapping = at.captures;
-                 auto [head, row] = locateRow(inner, loc, args[1], clamp);
-                 Value column =
-                     source->getKey(inner, loc, block, args[2], clamp);
+                 auto [head, row] =
+                     locateRow(inner, loc, args[1], /*clamp=*/false);
+                 Value column = source->getKey(inner, loc, block, args[2],
+                                               /*clamp=*/false);
                  mapping.map(op.getScore().getArguments(),
                              ValueRange{scaled, at.batch, head, row, column});
                  score = OnlineSoftmax::dropFactor(
-                     op, inlineOntoBuffers(inner, op.getScore(), mapping));
+                     op, inlineOntoBuffers(inner, op.getScore(), mapping,
+                                           getPositions(op.getScore())));
                  if (score != scaled)
                    OnlineSoftmax::foldIntoNextFactor(inner, scaled);
                  return score;
@@ -250,14 +251,12 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
         if (!blocks->wholeBlocks)
           keep = source->isKey(inner, loc, block, args[2], column);
         if (hasRegion) {
-          bool clamp = readsTensor(op.getMask());
           IRMapping mapping = at.captures;
-          auto [head, row] = locateRow(inner, loc, args[1], clamp);
-          Value key = clamp ? source->getKey(inner, loc, block, args[2], clamp)
-                            : column;
+          auto [head, row] = locateRow(inner, loc, args[1], /*clamp=*/false);
           mapping.map(op.getMask().getArguments(),
-                      ValueRange{at.batch, head, row, key});
-          Value visible = inlineOntoBuffers(inner, op.getMask(), mapping);
+                      ValueRange{at.batch, head, row, column});
+          Value visible = inlineOntoBuffers(inner, op.getMask(), mapping,
+                                            getPositions(op.getMask()));
           keep =
               keep
                   ? arith::AndIOp::create(inner, loc, keep, visible).getResult()

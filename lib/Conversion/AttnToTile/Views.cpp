@@ -182,6 +182,8 @@ static bool isComputedOf(Value value, Value source) {
 }
 
 bool attune::readsTensor(Region &region) {
+  if (region.empty())
+    return false;
   // Every tile is of a batch that there is.
   Value batch = attn::getBatchArgument(region);
   return llvm::any_of(region.front(), [&](Operation &inner) {
@@ -190,6 +192,10 @@ bool attune::readsTensor(Region &region) {
              return isComputedOf(index, batch);
            });
   });
+}
+
+Positions attune::getPositions(Region &region) {
+  return readsTensor(region) ? Positions::MayBeBeyond : Positions::Exist;
 }
 
 Value attune::elementPosition(OpBuilder &builder, Location loc, Value first,

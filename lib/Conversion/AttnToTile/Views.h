@@ -6,6 +6,7 @@
 #ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_VIEWS_H
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_VIEWS_H
 
+#include "attune/Conversion/RegionClone.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -52,8 +53,10 @@ mlir::Value countRoomForKeys(mlir::ImplicitLocOpBuilder &b,
                              mlir::Value pages);
 
 /// Whether a region reads tensors, but where the batch alone says. Tiles reach
-/// beyond the ends of the sequences, so that its positions have to be clamped.
+/// beyond the ends of the sequences.
 bool readsTensor(mlir::Region &region);
+/// What that says of positions that the region is asked for.
+Positions getPositions(mlir::Region &region);
 
 /// Emits the position of an element, clamped to the last valid one if asked.
 mlir::Value elementPosition(mlir::OpBuilder &builder, mlir::Location loc,

@@ -114,7 +114,10 @@ MaskedBlocks::MaskedBlocks(ImplicitLocOpBuilder &b,
     ranges = analyzeMaskRanges(
         b, b.getLoc(), op.getMask(),
         {rows.dim, rows.first, rows.last, visitsKeys ? seqQ : seqK},
-        visitsKeys ? seqK : seqQ, mapping, cloneOntoBuffers);
+        visitsKeys ? seqK : seqQ, mapping,
+        [](OpBuilder &builder, Operation &scalar, IRMapping &known) {
+          cloneOntoBuffers(builder, scalar, known);
+        });
   }
   auto clampBegin = [&](Value v) {
     return v ? b.createOrFold<arith::MaxSIOp>(v, zero) : zero;

@@ -3,25 +3,49 @@
 // Clones scalar ops with tensors replaced by buffers.
 
 #include "attune/Conversion/RegionClone.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 
+SmallVector<Value> attune::placeOnBuffer(OpBuilder &builder,
+                                         tensor::ExtractOp extract,
+                                         const IRMapping &mapping,
+                                         Positions positions) {
+  Location loc = extract.getLoc();
+  Value buffer = mapping.lookup(extract.getTensor());
+  SmallVector<Value> place;
+  for (auto [dim, index] : llvm::enumerate(extract.getIndices())) {
+    Value number = mapping.lookupOrDefault(index);
+    // What is below 0 is a large number without sign.
+    if (positions == Positions::MayBeBeyond)
+      number = arith::MinUIOp::create(
+          builder, loc, number,
+          builder.createOrFold<arith::SubIOp>(
+              loc,
+              builder.createOrFold<memref::DimOp>(
+                  loc, buffer,
+                  arith::ConstantIndexOp::create(builder, loc,
+                                                 static_cast<int64_t>(dim))),
+              arith::ConstantIndexOp::create(builder, loc, 1)));
+    place.push_back(number);
+  }
+  return place;
+}
+
 void attune::cloneOntoBuffers(OpBuilder &builder, Operation &op,
-                              IRMapping &mapping) {
+                              IRMapping &mapping, Positions positions) {
   auto onBuffer = [&](Value tensor) {
     return isa<MemRefType>(mapping.lookupOrDefault(tensor).getType());
   };
   if (auto extract = dyn_cast<tensor::ExtractOp>(op);
       extract && onBuffer(extract.getTensor())) {
-    SmallVector<Value> indices;
-    for (Value index : extract.getIndices())
-      indices.push_back(mapping.lookupOrDefault(index));
+    SmallVector<Value> place =
+        placeOnBuffer(builder, extract, mapping, positions);
     mapping.map(extract.getResult(),
                 memref::LoadOp::create(builder, op.getLoc(),
                                        mapping.lookup(extract.getTensor()),
-                                       indices));
+                                       place));
     return;
   }
   if (auto dim = dyn_cast<tensor::DimOp>(op);
@@ -36,11 +60,11 @@ void attune::cloneOntoBuffers(OpBuilder &builder, Operation &op,
 }
 
 Value attune::inlineOntoBuffers(OpBuilder &builder, Region &region,
-                                IRMapping mapping) {
+                                IRMapping mapping, Positions positions) {
   Block &block = region.front();
   for (Operation &op : block.without_terminator())
     if (op.getNumResults() == 0 || !mapping.contains(op.getResult(0)))
-      cloneOntoBuffers(builder, op, mapping);
+      cloneOntoBuffers(builder, op, mapping, positions);
   return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
 }
 

@@ -15,7 +15,7 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
           getRowDivisor(
               {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGrad()},
               op.getHeadDimPos()),
-          op.getDeterministic()};
+          op.getDeterministic(), op.hasScore() || op.getSoftcapAttr()};
 }
 
 /// How the knobs of a kernel begin.

@@ -149,7 +149,8 @@ int64_t attune::getAccumulatorRegisters(const AttentionGradProblem &problem,
 
 /// What a thread needs beside tiles: loop state, addresses. Seen in compiled
 /// kernels.
-static constexpr int64_t kOtherRegisters = 60, kOtherGroupRegisters = 16;
+static constexpr int64_t kOtherRegisters = 60, kOtherGroupRegisters = 16,
+                         kScoreRegisters = 16;
 
 int64_t attune::estimateRegisters(const AttentionGradProblem &problem,
                                   const AttentionGradKnobs &schedule,
@@ -169,7 +170,8 @@ int64_t attune::estimateRegisters(const AttentionGradProblem &problem,
           : 0;
   int64_t operands = kernel.owned * kernel.visited * bits / kWordBits / threads;
   if (atom.getWarps() > 1)
-    return sums + operands + columns + kOtherGroupRegisters;
+    return sums + operands + columns + kOtherGroupRegisters +
+           (problem.hasScore ? kScoreRegisters : 0);
   int64_t mSteps = kernel.owned / (kernel.warps * atom.getM());
   // An operand of several lanes counts in each of them.
   auto lhsRegisters = [&](int64_t depth) {

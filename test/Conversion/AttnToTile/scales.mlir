@@ -21,7 +21,8 @@
 // CHECK-NEXT: tile.reduce max
 // CHECK: math.fma %{{.+}}, %[[UNIT]], %{{.+}} : f32
 // CHECK-NEXT: math.exp2
-// CHECK: tile.mma %{{.+}} : <64x32xbf16, registers>, <32x64xf8E5M2, registers>, <64x64xf32, registers>
+// Values are, too, by weights of f16, which has all of them.
+// CHECK: tile.mma %{{.+}} : <64x32xf16, registers>, <32x64xf8E5M2, registers>, <64x64xf32, registers>
 // CHECK: scf.yield
 // CHECK: tile.map
 // CHECK: arith.mulf %{{.+}}, %[[OFV]] : f32

@@ -10,9 +10,17 @@ func.func @attention_c2(%q: tensor<1x2x8x16xf16>) {
 
 // -----
 
-func.func @integers(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x8x16xi8>) {
-  // expected-error @below {{operand #1 must be 4D tensor of 16-bit float or bfloat16 type or 32-bit float or f8E4M3FN type or f8E5M2 type or f8E4M3FNUZ type or f8E5M2FNUZ type values, but got 'tensor<1x2x8x16xi8>'}}
-  %o = attn.attention %q, %k, %k : tensor<1x2x8x16xf16>, tensor<1x2x8x16xi8>, tensor<1x2x8x16xi8>
+func.func @integers(%k: tensor<1x2x8x16xi8>) {
+  // expected-error @below {{operand #0 must be 4D tensor of 16-bit float or bfloat16 type or 32-bit float or f8E4M3FN type or f8E5M2 type or f8E4M3FNUZ type or f8E5M2FNUZ type values, but got 'tensor<1x2x8x16xi8>'}}
+  %o = attn.attention %k, %k, %k : tensor<1x2x8x16xi8>, tensor<1x2x8x16xi8>, tensor<1x2x8x16xi8>
+  return
+}
+
+// -----
+
+func.func @wide_integers(%q: tensor<1x2x8x16xf16>, %k: tensor<1x2x8x16xi16>) {
+  // expected-error @below {{operand #1 must be 4D tensor of 16-bit float or bfloat16 type or 32-bit float or f8E4M3FN type or f8E5M2 type or f8E4M3FNUZ type or f8E5M2FNUZ type or 8-bit signless integer values, but got 'tensor<1x2x8x16xi16>'}}
+  %o = attn.attention %q, %k, %k : tensor<1x2x8x16xf16>, tensor<1x2x8x16xi16>, tensor<1x2x8x16xi16>
   return
 }
 

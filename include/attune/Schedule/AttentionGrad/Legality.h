@@ -23,6 +23,9 @@ struct AttentionGradProblem {
   int64_t rowDivisor;
   /// Whether results have equal bits in each launch.
   bool isDeterministic;
+  /// Whether a region or a soft cap makes scores of products, which are asked
+  /// again for derivatives.
+  bool hasScore;
 
   static AttentionGradProblem get(attn::AttentionGradOp op);
 };
