@@ -9,10 +9,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/MapVector.h"
 #include <map>
 
 using namespace mlir;
@@ -38,9 +38,17 @@ struct MapPattern : KernelPattern<tile::MapOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-/// Which registers of a thread hold different values: bit 0 is set where these
-/// depend on the row, bit 1 on the column, and both where they are a tile's.
+/// Which registers of a thread hold different values, as the number of a
+/// Partition: bit 0 is set where these depend on the row, bit 1 on the column,
+/// and both where they are a tile's. Numbers from 4 on are of those that depend
+/// on a part of a position.
 enum Varies : unsigned { Nowhere = 0, Everywhere = 3 };
+
+/// The first registers with values of their own, and for each register the
+/// number of the one with its value.
+struct Partition {
+  SmallVector<int64_t> registers, places;
+};
 
 /// What became of a scalar of the region: itself where it is the same in all
 /// registers, and else a vector, of an element for each different one.
@@ -51,9 +59,6 @@ struct Lanewise {
   /// for each element besides.
   Value base;
   SmallVector<int32_t> offsets;
-  /// Equal numbers for elements that are known to be equal, as offsets of one
-  /// base are; empty where nothing is known.
-  SmallVector<int32_t> classes;
 };
 
 /// Turns the scalar ops of one region into vector ops.
@@ -74,11 +79,15 @@ private:
     return VectorType::get(getNumElements(varies), elementType(scalar));
   }
   int64_t getNumElements(unsigned varies) const {
-    return static_cast<int64_t>(registers[varies].size());
+    return static_cast<int64_t>(partitions[varies].registers.size());
   }
   /// The scalar as 32-bit integer, if it is an index.
   Value narrow(Value scalar);
-  unsigned findVaries(ValueRange scalars) const;
+  unsigned findVaries(ValueRange scalars);
+  /// What differs where one or the other does.
+  unsigned join(unsigned lhs, unsigned rhs);
+  /// Registers vary with the numbers that they have here.
+  template <typename NumbersT> unsigned findPartition(const NumbersT &numbers);
   /// The vector for a scalar of the region or from outside, with the elements
   /// of what varies so.
   Value lookup(Value scalar, unsigned varies);
@@ -97,19 +106,19 @@ private:
   Value convertCast(Operation &op, unsigned varies);
   Value convertPosition(arith::SIToFPOp op, const Lanewise &position);
   Value loadElements(memref::LoadOp load, unsigned varies);
-  /// What is known of the sum or difference of positions.
+  /// What is known of the sum or difference of positions, which varies less
+  /// than these where some are equal.
   void addPositions(Operation &op, Lanewise &sum);
+  /// The bits of a position that a constant has, if those of the thread and
+  /// those of the register are not mixed.
+  std::optional<Lanewise> takeBits(arith::AndIOp op);
   std::optional<Lanewise> findPosition(Value scalar, unsigned varies);
-  /// Classes of what is computed of these alone.
-  SmallVector<int32_t> combineClasses(ValueRange scalars, unsigned varies);
 
   OpBuilder &b;
   Location loc;
   tile::LayoutAttr layout;
   int64_t rank;
-  /// For each way to vary the first registers with values of their own, and for
-  /// each register the number of the one with its value.
-  SmallVector<int64_t> registers[4], places[4];
+  SmallVector<Partition> partitions{4};
   llvm::DenseMap<Value, Lanewise> known;
   llvm::DenseMap<std::pair<Value, unsigned>, Value> expanded;
 };
@@ -120,7 +129,7 @@ RegionVectorizer::RegionVectorizer(OpBuilder &builder, tile::TileType type)
     : b(builder), loc(builder.getUnknownLoc()),
       layout(type.getRegisterLayout()), rank(type.getRank()) {
   int64_t count = laneVectorType(type).getNumElements();
-  for (unsigned varies : {0u, 1u, 2u, 3u}) {
+  for (auto [varies, partition] : llvm::enumerate(partitions)) {
     std::map<SmallVector<int64_t, 2>, int64_t> seen;
     for (int64_t reg = 0; reg < count; ++reg) {
       SmallVector<int64_t, 2> place = layout.getRegisterCoordinates(reg, rank);
@@ -132,8 +141,8 @@ RegionVectorizer::RegionVectorizer(OpBuilder &builder, tile::TileType type)
         place.push_back(reg);
       auto [found, isNew] = seen.try_emplace(place, getNumElements(varies));
       if (isNew)
-        registers[varies].push_back(reg);
-      places[varies].push_back(found->second);
+        partition.registers.push_back(reg);
+      partition.places.push_back(found->second);
     }
   }
 }
@@ -144,12 +153,40 @@ Value RegionVectorizer::narrow(Value scalar) {
   return b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), scalar);
 }
 
-unsigned RegionVectorizer::findVaries(ValueRange scalars) const {
+unsigned RegionVectorizer::findVaries(ValueRange scalars) {
   unsigned varies = Nowhere;
   for (Value scalar : scalars)
     if (auto found = known.find(scalar); found != known.end())
-      varies |= found->second.varies;
+      varies = join(varies, found->second.varies);
   return varies;
+}
+
+template <typename NumbersT>
+unsigned RegionVectorizer::findPartition(const NumbersT &numbers) {
+  Partition partition;
+  std::map<typename NumbersT::value_type, int64_t> seen;
+  for (auto [reg, number] : llvm::enumerate(numbers)) {
+    auto [found, isNew] = seen.try_emplace(number, partition.registers.size());
+    if (isNew)
+      partition.registers.push_back(reg);
+    partition.places.push_back(found->second);
+  }
+  for (unsigned varies = 1; varies < partitions.size(); ++varies)
+    if (partitions[varies].places == partition.places)
+      return varies;
+  partitions.push_back(std::move(partition));
+  return partitions.size() - 1;
+}
+
+unsigned RegionVectorizer::join(unsigned lhs, unsigned rhs) {
+  if (lhs == rhs || rhs == Nowhere)
+    return lhs;
+  if (lhs == Nowhere)
+    return rhs;
+  if (lhs <= Everywhere && rhs <= Everywhere)
+    return lhs | rhs;
+  return findPartition(llvm::to_vector(
+      llvm::zip_equal(partitions[lhs].places, partitions[rhs].places)));
 }
 
 Value RegionVectorizer::lookup(Value scalar, unsigned varies) {
@@ -164,8 +201,8 @@ Value RegionVectorizer::lookup(Value scalar, unsigned varies) {
   VectorType type = vectorType(scalar.getType(), varies);
   if (lanewise.varies != Nowhere) {
     SmallVector<int64_t> sources;
-    for (int64_t reg : registers[varies])
-      sources.push_back(places[lanewise.varies][reg]);
+    for (int64_t reg : partitions[varies].registers)
+      sources.push_back(partitions[lanewise.varies].places[reg]);
     vector = vector::ShuffleOp::create(b, loc, lanewise.value, lanewise.value,
                                        sources);
   } else if (TypedAttr constant;
@@ -220,15 +257,11 @@ LogicalResult RegionVectorizer::addToElements(memref::AtomicRMWOp op,
                                "to memory to be one thread's alone";
   unsigned varies = findVaries(op.getIndices());
   Value values = lookup(op.getValue(), Everywhere);
-  SmallVector<int32_t> classes = combineClasses(op.getIndices(), varies);
-  // Of what goes to one place, the number of the first and the sum.
-  llvm::MapVector<int64_t, std::pair<int64_t, Value>> sums;
-  for (auto [reg, number] : llvm::enumerate(places[varies])) {
-    Value element =
-        vector::ExtractOp::create(b, loc, values, places[Everywhere][reg]);
-    auto &[first, sum] = sums[classes.empty() ? number : classes[number]];
-    if (!sum)
-      first = number;
+  SmallVector<Value> sums(getNumElements(varies));
+  for (auto [reg, place] : llvm::enumerate(partitions[varies].places)) {
+    Value element = vector::ExtractOp::create(
+        b, loc, values, partitions[Everywhere].places[reg]);
+    Value &sum = sums[place];
     sum =
         sum ? arith::AddFOp::create(b, loc, sum, element).getResult() : element;
   }
@@ -237,11 +270,11 @@ LogicalResult RegionVectorizer::addToElements(memref::AtomicRMWOp op,
                                 op.getMemref(), place);
   };
   if (varies != Nowhere) {
-    for (auto &[group, part] : sums)
-      add(b, part.second, getPlace(op.getIndices(), varies, part.first));
+    for (auto [number, sum] : llvm::enumerate(sums))
+      add(b, sum, getPlace(op.getIndices(), varies, number));
     return success();
   }
-  Value sum = sums.front().second.second;
+  Value sum = sums.front();
   int64_t lanes = context.target.getLanes();
   for (int64_t distance = 1; distance < lanes; distance *= 2) {
     auto shuffle = gpu::ShuffleOp::create(b, loc, sum, distance, lanes,
@@ -261,15 +294,9 @@ LogicalResult RegionVectorizer::addToElements(memref::AtomicRMWOp op,
 
 Value RegionVectorizer::loadElements(memref::LoadOp load, unsigned varies) {
   SmallVector<Value> elements;
-  SmallVector<int32_t> classes = combineClasses(load.getIndices(), varies);
-  DenseMap<int64_t, Value> loaded;
-  for (int64_t i = 0; i < getNumElements(varies); ++i) {
-    Value &element = loaded[classes.empty() ? i : classes[i]];
-    if (!element)
-      element = narrow(memref::LoadOp::create(
-          b, loc, load.getMemref(), getPlace(load.getIndices(), varies, i)));
-    elements.push_back(element);
-  }
+  for (int64_t i = 0; i < getNumElements(varies); ++i)
+    elements.push_back(narrow(memref::LoadOp::create(
+        b, loc, load.getMemref(), getPlace(load.getIndices(), varies, i))));
   return vector::FromElementsOp::create(
       b, loc, vectorType(load.getType(), varies), elements);
 }
@@ -300,39 +327,10 @@ std::optional<Lanewise> RegionVectorizer::findPosition(Value scalar,
   if (found.offsets.empty())
     return std::nullopt;
   SmallVector<int32_t> offsets;
-  for (int64_t reg : registers[varies])
-    offsets.push_back(found.offsets[places[found.varies][reg]]);
+  for (int64_t reg : partitions[varies].registers)
+    offsets.push_back(found.offsets[partitions[found.varies].places[reg]]);
   found.offsets = std::move(offsets);
   return found;
-}
-
-SmallVector<int32_t> RegionVectorizer::combineClasses(ValueRange scalars,
-                                                      unsigned varies) {
-  // What is the same everywhere tells nothing apart.
-  SmallVector<SmallVector<int32_t>> ofScalars;
-  for (Value scalar : scalars) {
-    auto found = known.find(scalar);
-    if (found == known.end() || found->second.varies == Nowhere)
-      continue;
-    const Lanewise &lanewise = found->second;
-    ArrayRef<int32_t> own =
-        lanewise.classes.empty() ? lanewise.offsets : lanewise.classes;
-    if (own.empty())
-      return {};
-    SmallVector<int32_t> &all = ofScalars.emplace_back();
-    for (int64_t reg : registers[varies])
-      all.push_back(own[places[lanewise.varies][reg]]);
-  }
-  std::map<SmallVector<int32_t>, int32_t> seen;
-  SmallVector<int32_t> classes;
-  for (int64_t i = 0; i < getNumElements(varies); ++i) {
-    SmallVector<int32_t> key;
-    for (const SmallVector<int32_t> &all : ofScalars)
-      key.push_back(all[i]);
-    auto next = static_cast<int32_t>(seen.size());
-    classes.push_back(seen.try_emplace(key, next).first->second);
-  }
-  return classes;
 }
 
 void RegionVectorizer::addPositions(Operation &op, Lanewise &sum) {
@@ -352,6 +350,80 @@ void RegionVectorizer::addPositions(Operation &op, Lanewise &sum) {
   }
   for (auto [left, right] : llvm::zip_equal(lhs->offsets, rhs->offsets))
     sum.offsets.push_back(isDifference ? left - right : left + right);
+  // Rows and columns that are equally far apart.
+  SmallVector<int32_t> ofRegisters;
+  for (int64_t place : partitions[sum.varies].places)
+    ofRegisters.push_back(sum.offsets[place]);
+  unsigned distinct = findPartition(ofRegisters);
+  if (getNumElements(distinct) == getNumElements(sum.varies))
+    return;
+  sum.varies = distinct;
+  sum.offsets.clear();
+  for (int64_t reg : partitions[distinct].registers)
+    sum.offsets.push_back(ofRegisters[reg]);
+}
+
+/// Bits that an index, or what it was narrowed to, may have.
+static uint64_t getPossibleBits(Value index) {
+  auto ofOperand = [&](unsigned number) {
+    return getPossibleBits(index.getDefiningOp()->getOperand(number));
+  };
+  std::optional<int64_t> right;
+  if (Operation *op = index.getDefiningOp(); op && op->getNumOperands() == 2)
+    right = getConstantIntValue(op->getOperand(1));
+  bool isPower = right && llvm::isPowerOf2_64(*right);
+  if (std::optional<int64_t> value = getConstantIntValue(index))
+    return static_cast<uint64_t>(*value);
+  if (index.getDefiningOp<arith::IndexCastOp>())
+    return ofOperand(0);
+  if (index.getDefiningOp<arith::AddIOp>()) {
+    uint64_t left = ofOperand(0), other = ofOperand(1), both = left & other;
+    // From the lowest bit that both may have on, there are carries.
+    return left | other | (both ? -(both & -both) : 0);
+  }
+  if (index.getDefiningOp<arith::RemUIOp>() && isPower)
+    return ofOperand(0) & (*right - 1);
+  if (index.getDefiningOp<arith::DivUIOp>() && isPower)
+    return ofOperand(0) >> llvm::Log2_64(*right);
+  if (index.getDefiningOp<arith::MulIOp>() && isPower)
+    return ofOperand(0) << llvm::Log2_64(*right);
+  auto divisor = static_cast<uint64_t>(knownDivisor(index));
+  return -(divisor & -divisor);
+}
+
+std::optional<Lanewise> RegionVectorizer::takeBits(arith::AndIOp op) {
+  const Lanewise position = known.lookup(op.getLhs());
+  std::optional<int64_t> bits = getConstantIntValue(op.getRhs());
+  if (position.offsets.empty() || !bits)
+    return std::nullopt;
+  uint64_t possible = position.base ? getPossibleBits(position.base) : 0;
+  // Above the bits that are not all taken or all left out, carries are right.
+  unsigned width =
+      llvm::bit_width(static_cast<uint64_t>(*bits < 0 ? ~*bits : *bits));
+  uint64_t below = llvm::maskTrailingOnes<uint64_t>(width);
+  if (llvm::any_of(position.offsets, [&](int32_t offset) {
+        return offset < 0 || (offset & possible & below);
+      }))
+    return std::nullopt;
+  auto taken = static_cast<int32_t>(*bits);
+  SmallVector<int32_t> ofRegisters;
+  for (int64_t place : partitions[position.varies].places)
+    ofRegisters.push_back(position.offsets[place] & taken);
+  Lanewise part{Value(), findPartition(ofRegisters)};
+  for (int64_t reg : partitions[part.varies].registers)
+    part.offsets.push_back(ofRegisters[reg]);
+  auto type = VectorType::get(part.offsets.size(), b.getI32Type());
+  part.value = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(type, ArrayRef(part.offsets)));
+  if (possible & *bits) {
+    part.base = arith::AndIOp::create(
+        b, loc, position.base,
+        arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(taken)));
+    part.value = arith::AddIOp::create(
+        b, loc, vector::BroadcastOp::create(b, loc, type, part.base),
+        part.value);
+  }
+  return part;
 }
 
 /// One conversion for the thread, and an addition for each element, of which
@@ -382,20 +454,29 @@ LogicalResult RegionVectorizer::convert(Operation &op,
     return op.emitOpError()
            << "expects an elementwise operation, a load or an addition to "
               "memory in a tile.map";
-  if (op.getNumResults() != 1)
+  if (op.getNumResults() == 0)
     return op.emitOpError()
-           << "expects an operation with one result in a tile.map";
+           << "expects an operation with a result in a tile.map";
   Value scalar = op.getResult(0);
   if (varies == Nowhere) {
     IRMapping mapping;
     for (Value operand : op.getOperands())
       mapping.map(operand, lookup(operand, Nowhere));
-    map(scalar, {b.clone(op, mapping)->getResult(0)});
+    for (auto [result, value] :
+         llvm::zip_equal(op.getResults(), b.clone(op, mapping)->getResults()))
+      map(result, {value});
     return success();
   }
+  if (auto mask = dyn_cast<arith::AndIOp>(op);
+      mask && scalar.getType().isIndex())
+    if (std::optional<Lanewise> part = takeBits(mask)) {
+      map(scalar, std::move(*part));
+      return success();
+    }
   Lanewise converted{Value(), varies};
   if (isa<arith::AddIOp, arith::SubIOp>(op) && scalar.getType().isIndex())
     addPositions(op, converted);
+  varies = converted.varies;
   if (load) {
     converted.value = loadElements(load, varies);
   } else if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
@@ -411,13 +492,16 @@ LogicalResult RegionVectorizer::convert(Operation &op,
     OperationState state(op.getLoc(), op.getName());
     for (Value operand : op.getOperands())
       state.addOperands(lookup(operand, varies));
-    state.addTypes(vectorType(scalar.getType(), varies));
+    for (Type type : op.getResultTypes())
+      state.addTypes(vectorType(type, varies));
     state.addAttributes(op.getDiscardableAttrDictionary().getValue());
     state.propertiesAttr = op.getPropertiesAsAttribute();
-    converted.value = b.create(state)->getResult(0);
+    Operation *vectors = b.create(state);
+    converted.value = vectors->getResult(0);
+    for (auto [result, value] : llvm::drop_begin(
+             llvm::zip_equal(op.getResults(), vectors->getResults())))
+      map(result, {value, varies});
   }
-  if (converted.offsets.empty())
-    converted.classes = combineClasses(op.getOperands(), varies);
   map(scalar, std::move(converted));
   return success();
 }
@@ -425,7 +509,7 @@ LogicalResult RegionVectorizer::convert(Operation &op,
 void RegionVectorizer::mapPosition(BlockArgument argument, unsigned dim,
                                    Value own) {
   Lanewise position{Value(), 1u << dim};
-  for (int64_t reg : registers[position.varies])
+  for (int64_t reg : partitions[position.varies].registers)
     position.offsets.push_back(
         static_cast<int32_t>(layout.getRegisterCoordinates(reg, rank)[dim]));
   auto type = vectorType(argument.getType(), position.varies);

@@ -86,6 +86,51 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Of parts of positions, what registers differ in is a constant where the thread's own position has no such bits, and what is
+  // the same in several registers is computed once for these.
+  // CHECK-LABEL: gpu.func @parts
+  gpu.func @parts(%m: memref<32x8xf32>, %from: index) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK-DAG: %[[ODD:.+]] = arith.constant dense<[0, 1]> : vector<2xi32>
+    // CHECK-DAG: %[[EIGHTS:.+]] = arith.constant dense<[0, 8]> : vector<2xi32>
+    // CHECK-DAG: %[[ONE:.+]] = arith.constant dense<1> : vector<2xi32>
+    // CHECK: %[[OTHERS:.+]] = arith.andi %{{.+}}, %c-9_i32 : i32
+    // CHECK: %[[OTHER:.+]] = vector.broadcast %[[OTHERS]] : i32 to vector<1xi32>
+    // CHECK: %[[LOW:[^,]+]], %[[HIGH:.+]] = arith.mului_extended %[[OTHER]], %{{.+}} : vector<1xi32>
+    // CHECK: %[[L:.+]] = vector.shuffle %[[LOW]], %[[LOW]] [0, 0] : vector<1xi32>, vector<1xi32>
+    // CHECK: arith.shli %[[L]], %[[EIGHTS]] : vector<2xi32>
+    // CHECK: %[[H:.+]] = vector.shuffle %[[HIGH]], %[[HIGH]] [0, 0] : vector<1xi32>, vector<1xi32>
+    // CHECK: arith.shli %[[H]], %[[ODD]] : vector<2xi32>
+    // From an unknown place, each register has a bit of its own.
+    // CHECK: %[[MOVED:.+]] = arith.addi %{{.+}}, %{{.+}} : vector<2xi32>
+    // CHECK: arith.andi %[[MOVED]], %[[ONE]] : vector<2xi32>
+    %c0 = arith.constant 0 : index
+    %a = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %c1 = arith.constant 1 : index
+      %c8 = arith.constant 8 : index
+      %c-9 = arith.constant -9 : index
+      %factor = arith.constant 77 : i32
+      %group = arith.andi %i, %c-9 : index
+      %number = arith.index_cast %group : index to i32
+      %low, %high = arith.mului_extended %number, %factor : i32
+      %eight = arith.andi %i, %c8 : index
+      %e = arith.index_cast %eight : index to i32
+      %left = arith.shli %low, %e : i32
+      %odd = arith.andi %j, %c1 : index
+      %o = arith.index_cast %odd : index to i32
+      %right = arith.shli %high, %o : i32
+      %moved = arith.addi %j, %from : index
+      %bit = arith.andi %moved, %c1 : index
+      %b = arith.index_cast %bit : index to i32
+      %x = arith.addi %left, %right : i32
+      %y = arith.addi %x, %b : i32
+      %f = arith.bitcast %y : i32 to f32
+      tile.yield %f : f32
+    } : () -> !acc
+    tile.store %a, %m[%c0, %c0] : !acc, memref<32x8xf32>
+    gpu.return
+  }
+
   // Registers first, as a tree, then the four lanes that share a row.
   // CHECK-LABEL: gpu.func @reduce
   gpu.func @reduce(%m: memref<32x8xf32>, %out: memref<32xf32>) kernel
