@@ -12,6 +12,7 @@
 // RUN: attune-run %t.mlir --device=host --print --function=arrive --host-seed=5 | FileCheck %s --check-prefix=ARRIVE
 // RUN: attune-run %t.mlir --device=host --print --function=copy | FileCheck %s --check-prefix=COPY
 // RUN: attune-run %t.mlir --device=host --print --function=copy --host-seed=7 | FileCheck %s --check-prefix=COPY
+// RUN: attune-run %t.mlir --device=host --print --function=products | FileCheck %s --check-prefix=PRODUCTS
 
 module attributes {gpu.container_module} {
 
@@ -39,6 +40,28 @@ gpu.module @kernels {
     memref.store %up, %out[%c1, %tid] : memref<4x32xi32>
     memref.store %down, %out[%c2, %tid] : memref<4x32xi32>
     memref.store %index, %out[%c3, %tid] : memref<4x32xi32>
+    gpu.return
+  }
+
+  // Both halves of products of the lanes, as scalars and in a vector.
+  gpu.func @products(%out: memref<4x32xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %tid = gpu.thread_id x
+    %lane = arith.index_cast %tid : index to i32
+    %factor = arith.constant 0xD2511F53 : i32
+    %low, %high = arith.mului_extended %lane, %factor : i32
+    %both = vector.from_elements %factor, %high : vector<2xi32>
+    %lanes = vector.broadcast %lane : i32 to vector<2xi32>
+    %lows, %highs = arith.mului_extended %lanes, %both : vector<2xi32>
+    %first = vector.extract %highs[0] : i32 from vector<2xi32>
+    %second = vector.extract %lows[1] : i32 from vector<2xi32>
+    memref.store %low, %out[%c0, %tid] : memref<4x32xi32>
+    memref.store %high, %out[%c1, %tid] : memref<4x32xi32>
+    memref.store %first, %out[%c2, %tid] : memref<4x32xi32>
+    memref.store %second, %out[%c3, %tid] : memref<4x32xi32>
     gpu.return
   }
 
@@ -218,6 +241,21 @@ gpu.module @more_kernels {
     }
     gpu.return
   }
+}
+
+// PRODUCTS: result 0: 4x32xi32
+// PRODUCTS-NEXT: {{^}}0 -7.66436e+08 -1.53287e+09 1.99566e+09 {{.*}}
+// PRODUCTS-NEXT: {{^}}0 0 1 2 3 4 4 5 6 7 8 9 9 10 11 12 13 13 14 15 16 17 18 18 19 20 21 22 23 23 24 25{{$}}
+// PRODUCTS-NEXT: {{^}}0 0 1 2 3 4 4 5 6 7 8 9 9 10 11 12 13 13 14 15 16 17 18 18 19 20 21 22 23 23 24 25{{$}}
+// PRODUCTS-NEXT: {{^}}0 0 2 6 12 20 24 35 48 63 80 99 108 130 154 180 208 221 252 285 320 357 396 414 456 500 546 594 644 667 720 775{{$}}
+func.func @products() -> tensor<4x32xi32> {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %out = memref.alloc() : memref<4x32xi32>
+  gpu.launch_func @kernels::@products blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%out : memref<4x32xi32>)
+  %result = bufferization.to_tensor %out restrict : memref<4x32xi32> to tensor<4x32xi32>
+  return %result : tensor<4x32xi32>
 }
 
 // SHUFFLE: result 0: 4x32xi32

@@ -75,6 +75,22 @@ static LogicalResult rewriteMma(NVVM::MmaOp op, HostRewriter &rewriter) {
   return success();
 }
 
+/// The upper half of a product of words.
+static LogicalResult rewriteMultiplyHigh(Operation *op,
+                                         HostRewriter &rewriter) {
+  OpBuilder &b = rewriter.at(op);
+  Location loc = op->getLoc();
+  auto extend = [&](Value word) -> Value {
+    return LLVM::ZExtOp::create(b, loc, b.getI64Type(), word);
+  };
+  Value product = LLVM::MulOp::create(b, loc, extend(op->getOperand(0)),
+                                      extend(op->getOperand(1)));
+  Value bits = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(32));
+  Value high = LLVM::LShrOp::create(b, loc, product, bits);
+  rewriter.replace(op, LLVM::TruncOp::create(b, loc, b.getI32Type(), high));
+  return success();
+}
+
 /// mma.sync.m16n8k32 of floats of 8 bits, which are intrinsics.
 static void addFloat8Mmas(HostOps &ops) {
   std::pair<StringRef, HostElementType> types[] = {{"e4m3", kHostF8E4M3FN},
@@ -237,6 +253,7 @@ void attune::populateNVVMHostOps(HostOps &ops) {
   for (StringRef name : {"llvm.nvvm.rcp.approx.ftz.f", "llvm.nvvm.rcp.rn.f",
                          "llvm.nvvm.rcp.rn.ftz.f"})
     ops.addIntrinsic(name, rewriteReciprocal);
+  ops.addIntrinsic("llvm.nvvm.mulhi.ui", rewriteMultiplyHigh);
   for (StringRef name : {"llvm.nvvm.tanh.approx.f32", "llvm.nvvm.tanh.approx"})
     ops.addIntrinsic(name, rewriteMath<LLVM::TanhOp>);
   // Budgets of registers, hints to caches and dependences between grids change

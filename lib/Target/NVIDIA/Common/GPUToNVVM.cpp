@@ -10,6 +10,7 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -22,6 +23,54 @@
 
 using namespace mlir;
 using namespace attune;
+
+namespace {
+// Pattern: mului_extended(x, y) of i32 -> x * y and call_intrinsic mulhi(x, y),
+// element by element. Of the halves of a product of 64 bits, the back end makes
+// numbers of 64 bits again, which it multiplies in several instructions.
+struct MultiplyExtendedPattern
+    : ConvertOpToLLVMPattern<arith::MulUIExtendedOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+  LogicalResult
+  matchAndRewrite(arith::MulUIExtendedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = op.getLow().getType();
+    auto vector = dyn_cast<VectorType>(type);
+    if (!getElementTypeOrSelf(type).isInteger(32) ||
+        (vector && vector.getRank() != 1))
+      return rewriter.notifyMatchFailure(op, "not i32 or a vector of these");
+    Location loc = op.getLoc();
+    Value lhs = adaptor.getLhs(), rhs = adaptor.getRhs();
+    auto multiply = [&](Value left, Value right) -> std::array<Value, 2> {
+      auto high = LLVM::CallIntrinsicOp::create(
+          rewriter, loc, rewriter.getI32Type(),
+          rewriter.getStringAttr(nvidia::kMultiplyHigh),
+          ValueRange{left, right});
+      return {LLVM::MulOp::create(rewriter, loc, left, right),
+              high.getResult(0)};
+    };
+    if (!vector) {
+      rewriter.replaceOp(op, multiply(lhs, rhs));
+      return success();
+    }
+    std::array<Value, 2> halves;
+    halves.fill(LLVM::PoisonOp::create(rewriter, loc, lhs.getType()));
+    for (int64_t i = 0; i < vector.getNumElements(); ++i) {
+      Value index = LLVM::ConstantOp::create(rewriter, loc,
+                                             rewriter.getI32IntegerAttr(i));
+      auto extract = [&](Value from) -> Value {
+        return LLVM::ExtractElementOp::create(rewriter, loc, from, index);
+      };
+      for (auto [half, element] :
+           llvm::zip_equal(halves, multiply(extract(lhs), extract(rhs))))
+        half =
+            LLVM::InsertElementOp::create(rewriter, loc, half, element, index);
+    }
+    rewriter.replaceOp(op, halves);
+    return success();
+  }
+};
+} // namespace
 
 void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter,
                                        RewritePatternSet &patterns,
@@ -36,6 +85,7 @@ void attune::nvidia::populateGPUToNVVM(LLVMTypeConverter &converter,
   // The back end has no rule for LLVM's log2 intrinsic.
   patterns.add<ScalarIntrinsicPattern<math::Log2Op>>(
       converter, "llvm.nvvm.lg2.approx.ftz.f", kTargetBenefit);
+  patterns.add<MultiplyExtendedPattern>(converter, kTargetBenefit);
   target.addLegalDialect<NVVM::NVVMDialect, wgmma::WGMMADialect>();
 }
 

@@ -20,6 +20,10 @@ class RewritePatternSet;
 
 namespace attune::nvidia {
 
+/// The intrinsic of the upper half of a product of words, which serialize()
+/// makes one instruction with the lower half.
+constexpr llvm::StringLiteral kMultiplyHigh = "llvm.nvvm.mulhi.ui";
+
 /// Adds the patterns that take gpu, nvgpu and math ops to NVVM, and marks what
 /// stays legal.
 void populateGPUToNVVM(mlir::LLVMTypeConverter &converter,

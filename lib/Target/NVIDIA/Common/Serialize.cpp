@@ -14,6 +14,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/Program.h"
@@ -24,18 +25,60 @@ using namespace attune;
 
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
+static constexpr StringLiteral kMultiplyWide = "mul.wide.u32 $0, $1, $2;";
+
 /// Inline assembly cannot say in LLVM dialect that it must not move into
 /// divergent code, which most NVVM ops that become inline assembly need.
 static void markInlineAsmConvergent(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
       if (auto *call = dyn_cast<llvm::CallBase>(&instruction);
-          call && call->isInlineAsm())
+          call && call->isInlineAsm() &&
+          cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString() !=
+              kMultiplyWide)
         call->addFnAttr(llvm::Attribute::Convergent);
+}
+
+/// Makes both halves of a product by one instruction, for which there is no
+/// intrinsic.
+static void multiplyWide(LLVM::CallIntrinsicOp high) {
+  if (high.getIntrin() != nvidia::kMultiplyHigh)
+    return;
+  ValueRange factors = high.getArgs();
+  auto users =
+      llvm::make_filter_range(factors[0].getUsers(), [&](Operation *user) {
+        return isa<LLVM::MulOp>(user) && user->getOperands() == factors &&
+               user->getBlock() == high->getBlock();
+      });
+  if (users.empty())
+    return;
+  auto low = cast<LLVM::MulOp>(*users.begin());
+  Operation *first = low->isBeforeInBlock(high) ? low : high.getOperation();
+  OpBuilder b(first);
+  Location loc = high.getLoc();
+  Value product =
+      LLVM::InlineAsmOp::create(
+          b, loc, b.getI64Type(), factors, kMultiplyWide, "=l,r,r",
+          /*has_side_effects=*/false, /*is_align_stack=*/false,
+          LLVM::TailCallKind::None, /*asm_dialect=*/LLVM::AsmDialectAttr(),
+          /*operand_attrs=*/ArrayAttr())
+          .getResult(0);
+  auto truncate = [&](Value half) -> Value {
+    return LLVM::TruncOp::create(b, loc, b.getI32Type(), half);
+  };
+  Value bits = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(32));
+  Value upper = truncate(LLVM::LShrOp::create(b, loc, product, bits));
+  low.replaceAllUsesWith(truncate(product));
+  high.getResult(0).replaceAllUsesWith(upper);
+  low.erase();
+  high.erase();
 }
 
 /// Expands the ops that have no intrinsic.
 static LogicalResult convertToIntrinsics(gpu::GPUModuleOp module) {
+  SmallVector<LLVM::CallIntrinsicOp> calls;
+  module.walk([&](LLVM::CallIntrinsicOp call) { calls.push_back(call); });
+  llvm::for_each(calls, multiplyWide);
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   populateNVVMToLLVMConversionPatterns(patterns);
