@@ -16,8 +16,8 @@ struct AttentionOptions {
   llvm::cl::opt<long long> heads, kvHeads, seqQ, seqK, headDimV, pageSize;
   llvm::cl::opt<Element> kvDtype, resultDtype, weightsDtype;
   llvm::cl::opt<Mask> mask;
-  llvm::cl::opt<std::string> window, blockLists, softcap, scale, queryScales,
-      keyScales, valueScales;
+  llvm::cl::opt<std::string> window, blockLists, softcap, scale, dropout,
+      queryScales, keyScales, valueScales;
   llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, packedQueries,
       packedKeys, latent, lse, grad, deterministic, batchInvariant;
   llvm::cl::opt<std::string> order;
@@ -33,6 +33,7 @@ private:
                         const CommonOptions &common) const;
   llvm::Error readWindow(attn::AttentionProblem &problem) const;
   llvm::Error readBlockLists(attn::AttentionProblem &problem) const;
+  llvm::Error readNumbers(attn::AttentionProblem &problem) const;
   llvm::Error readTypes(attn::AttentionProblem &problem,
                         const CommonOptions &common) const;
 };

@@ -70,6 +70,10 @@ AttentionOptions::AttentionOptions()
               cl::value_desc("number"), cl::cat(category)),
       scale("scale", cl::desc("Factor of scores (1/sqrt(head size))"),
             cl::value_desc("number"), cl::cat(category)),
+      dropout("dropout",
+              cl::desc("Drop weights with this probability, at least 0 and "
+                       "less than 1; take a seed and an offset"),
+              cl::value_desc("number"), cl::cat(category)),
       queryScales("query-scales", cl::desc(scalesText),
                   cl::value_desc("letters"), cl::cat(category)),
       keyScales("key-scales", cl::desc("As --query-scales, of key"),
@@ -131,6 +135,18 @@ AttentionOptions::getNumber(const cl::opt<std::string> &option) const {
     return makeError("expects --{0} to be a number, but got '{1}'",
                      option.ArgStr, option.getValue());
   return static_cast<float>(number);
+}
+
+Error AttentionOptions::readNumbers(attn::AttentionProblem &problem) const {
+  for (auto [option, number] : {std::pair(&softcap, &problem.softcap),
+                                {&scale, &problem.scale},
+                                {&dropout, &problem.dropout}}) {
+    Expected<std::optional<float>> parsed = getNumber(*option);
+    if (!parsed)
+      return parsed.takeError();
+    *number = *parsed;
+  }
+  return Error::success();
 }
 
 Error AttentionOptions::readSizes(attn::AttentionProblem &problem,
@@ -284,14 +300,8 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
                             : schedule::AttentionAttr::getSet();
   if (Error error = common.readSchedule(problem.schedule, set))
     return error;
-  Expected<std::optional<float>> bound = getNumber(softcap);
-  if (!bound)
-    return bound.takeError();
-  Expected<std::optional<float>> factor = getNumber(scale);
-  if (!factor)
-    return factor.takeError();
-  problem.softcap = *bound;
-  problem.scale = *factor;
+  if (Error error = readNumbers(problem))
+    return error;
   if (!attn::AttentionOp::isValidOrder(order))
     return makeError("expects --order to be a permutation of the letters b, h, "
                      "s and d, but got '{0}'",

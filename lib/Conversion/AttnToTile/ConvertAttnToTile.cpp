@@ -161,6 +161,8 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   // Of parts, those who merge them take sinks.
   if (op.getSinks() && op.getScheduleAttr().getSplitK() == 1)
     operands.sinks = add(op.getSinks(), "sinks");
+  if (op.getDropout())
+    operands.dropout = add(op.getDropout(), "dropout");
   if (op.getQueryLengths())
     operands.queryLengths = add(op.getQueryLengths(), "query_lengths");
   if (op.getKeyLengths())

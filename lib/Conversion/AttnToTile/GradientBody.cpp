@@ -91,8 +91,15 @@ private:
   Value hideBeyond(Value scores, ArrayRef<Reach> reaches);
   Value applyScore(Value products, Value first);
   Value applyMask(Value scores, Value first, bool asksRegion);
-  /// exp2(scores - log-sum-exp)
-  Value makeWeights(Value scores, Value shifts);
+  /// exp2(scores - log-sum-exp), with another sign where dropout takes it.
+  Value makeWeights(Value scores, Value shifts, Value first);
+  /// Those that are kept, in the type of operands.
+  Value takeKept(Value weights);
+  /// Of what makeWeights() has made, the weight, and its gradient less the
+  /// delta of its query.
+  std::pair<Value, Value> splitWeight(OpBuilder &inner, Location loc,
+                                      Value weight, Value weightGrad,
+                                      Value delta);
   /// Gradients of the products of query and key but for their scale, in the
   /// type of operands.
   Value makeScoreGrads(Value products, Value weights, Value weightGrads,
@@ -160,6 +167,8 @@ private:
   PaddedHeadDims padded;
   bool ownsKeys;
   TileType scoreType;
+  std::optional<attn::Dropout> dropout;
+  Value headsQ;
   Value seqQ, seqK, batch, firstOwned, lastOwned;
   /// Of the tile: a key head, or a query head.
   Value headOwned, headKV;
@@ -364,16 +373,55 @@ Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
   });
 }
 
-Value GradientBuilder::makeWeights(Value scores, Value shifts) {
+Value GradientBuilder::makeWeights(Value scores, Value shifts, Value first) {
   double unit = op.hasScore() ? kLog2E : op.getEffectiveScale() * kLog2E;
-  return b.map(scoreType, {scores, broadcast(shifts)},
+  return b.map(
+      scoreType, {scores, broadcast(shifts)},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value exponent = math::FmaOp::create(
+            inner, loc, args[0], constantF32(inner, loc, unit), args[1]);
+        Value weight = math::Exp2Op::create(inner, loc, exponent,
+                                            arith::FastMathFlags::afn);
+        if (!dropout)
+          return weight;
+        auto [query, key] = locateElement(inner, loc, args.drop_front(2), first,
+                                          /*clamp=*/false);
+        Value isKept =
+            dropout->isKept(inner, loc, batch, headQ, headsQ, query, key);
+        return arith::SelectOp::create(
+            inner, loc, isKept, weight,
+            arith::NegFOp::create(inner, loc, weight));
+      });
+}
+
+Value GradientBuilder::takeKept(Value weights) {
+  if (!dropout)
+    return scaleToOperand(b, weights, op.getElementType(), 1);
+  return b.map(scoreType.withElementType(op.getElementType()), weights,
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 Value exponent = math::FmaOp::create(
-                     inner, loc, args[0], constantF32(inner, loc, unit),
-                     args[1]);
-                 return math::Exp2Op::create(inner, loc, exponent,
-                                             arith::FastMathFlags::afn);
+                 Value kept = arith::MaximumFOp::create(
+                     inner, loc, args[0], constantF32(inner, loc, 0));
+                 if (op.getElementType().isF32())
+                   return kept;
+                 return arith::TruncFOp::create(inner, loc, op.getElementType(),
+                                                kept);
                });
+}
+
+std::pair<Value, Value> GradientBuilder::splitWeight(OpBuilder &inner,
+                                                     Location loc, Value weight,
+                                                     Value weightGrad,
+                                                     Value delta) {
+  if (!dropout)
+    return {weight, arith::SubFOp::create(inner, loc, weightGrad, delta)};
+  Value isKept = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OGT,
+                                       weight, constantF32(inner, loc, 0));
+  Value less = arith::NegFOp::create(inner, loc, delta);
+  Value difference = math::FmaOp::create(
+      inner, loc, weightGrad,
+      constantF32(inner, loc, attn::Dropout::getScale(op)), less);
+  return {math::AbsFOp::create(inner, loc, weight),
+          arith::SelectOp::create(inner, loc, isKept, difference, less)};
 }
 
 Value GradientBuilder::makeScoreGrads(Value products, Value weights,
@@ -386,8 +434,9 @@ Value GradientBuilder::makeScoreGrads(Value products, Value weights,
   return b.map(
       type, inputs,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value difference = arith::SubFOp::create(inner, loc, args[1], args[2]);
-        Value gradient = arith::MulFOp::create(inner, loc, args[0], difference);
+        auto [weight, difference] =
+            splitWeight(inner, loc, args[0], args[1], args[2]);
+        Value gradient = arith::MulFOp::create(inner, loc, weight, difference);
         if (op.hasScore()) {
           IRMapping mapping =
               mapScore(inner, loc, args[3], args.drop_front(4), first);
@@ -483,13 +532,13 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value shifts = ownsKeys ? loadShifts(kernel.visited, first) : ownedShifts;
   Value deltas = isAhead ? Value() : getDeltas();
   Value weights =
-      makeWeights(makeScores(products, blocks, block, first), shifts);
+      makeWeights(makeScores(products, blocks, block, first), shifts, first);
   if (isAhead)
     deltas = getDeltas();
   Value grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
   if (ownsKeys)
-    sums[1] = multiply(scaleToOperand(b, weights, op.getElementType(), 1),
-                       values, sums[1], /*transposeRhs=*/false);
+    sums[1] = multiply(takeKept(weights), values, sums[1],
+                       /*transposeRhs=*/false);
   // Asked for before what runs while it is added.
   Value ofQueries = kernel.addsQueries ? multiplyByKeys(grads) : Value();
   sums[0] = multiply(grads, rows, sums[0], /*transposeRhs=*/false);
@@ -534,6 +583,9 @@ void GradientBuilder::finish(Value sums, Value gradient, double factor) {
 }
 
 void GradientBuilder::build() {
+  dropout = readDropout(b, op, operands);
+  if (dropout)
+    headsQ = size(operands.query, op.getHeadPos());
   locate();
   auto makeZeros = [&](int64_t columns) {
     return b.fill(TileType::get({kernel.owned, columns}, b.getF32Type()), 0);
@@ -571,7 +623,8 @@ void GradientBuilder::build() {
     sums = Sums(loop.getResults());
   }
   finish(sums[0], operands.keyGrad, scale);
-  finish(sums[1], operands.valueGrad, 1);
+  finish(sums[1], operands.valueGrad,
+         dropout ? attn::Dropout::getScale(op) : 1);
 }
 
 void attune::buildGradientBody(OpBuilder &builder, attn::AttentionGradOp op,

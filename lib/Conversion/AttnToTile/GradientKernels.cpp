@@ -172,6 +172,8 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   operands.key = add(op.getKey(), "key");
   operands.value = add(op.getValue(), "value");
   operands.outputGrad = add(op.getOutputGrad(), "output_grad");
+  if (op.getDropout())
+    operands.dropout = add(op.getDropout(), "dropout");
   operands.shifts = kernel.addArgument(shifts, launch::Access::Read);
   operands.deltas = kernel.addArgument(deltas, launch::Access::Read);
   SetVector<Value> captured;

@@ -136,6 +136,8 @@ private:
   OnlineSoftmax softmax;
   TilePlace at;
   OperandFactors factors;
+  std::optional<attn::Dropout> dropout;
+  Value headsQ;
   std::unique_ptr<VisitedBlocks> blocks;
   std::unique_ptr<KeySource> source;
 };
@@ -298,9 +300,15 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
   auto getFactor = [&](OpBuilder &inner, Location loc, ValueRange args) {
     return factors.getOfWeight(inner, loc, place, args[1]);
   };
+  auto isKept = [&](OpBuilder &inner, Location loc, ValueRange args) {
+    auto [head, query] = locateRow(inner, loc, args[0], /*clamp=*/false);
+    Value key = source->getKey(inner, loc, place, args[1], /*clamp=*/false);
+    return dropout->isKept(inner, loc, at.batch, head, headsQ, query, key);
+  };
   Value weights = softmax.takeBlock(
       scores, state,
-      factors.ofWeights() ? TileBuilder::Body(getFactor) : nullptr);
+      factors.ofWeights() ? TileBuilder::Body(getFactor) : nullptr,
+      dropout ? TileBuilder::Body(isKept) : nullptr);
   addProducts(weights, valueTiles(keys, row), state);
   return state;
 }
@@ -439,7 +447,21 @@ void BodyBuilder::planLoop(scf::ForOp loop) {
                   b.getI64IntegerAttr(schedule.getUnroll()));
 }
 
+std::optional<attn::Dropout> attune::readDropout(ImplicitLocOpBuilder &b,
+                                                 attn::AttentionOpInterface op,
+                                                 const KernelInputs &inputs) {
+  if (!inputs.dropout)
+    return std::nullopt;
+  return attn::Dropout(b, b.getLoc(), op, [&](int64_t number) -> Value {
+    Value place = arith::ConstantIndexOp::create(b, number);
+    return memref::LoadOp::create(b, inputs.dropout, place);
+  });
+}
+
 void BodyBuilder::build() {
+  dropout = readDropout(b, op, operands);
+  if (dropout)
+    headsQ = size(operands.query, 'h');
   Value total = at.countTiles();
   bool byCluster = schedule.getCluster() > 1;
   Value own = byCluster

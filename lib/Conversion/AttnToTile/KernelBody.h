@@ -7,8 +7,10 @@
 
 #include "TileOrder.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/IR/Dropout.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace attune {
 
@@ -16,8 +18,8 @@ namespace attune {
 struct KernelInputs {
   mlir::Value query, key, value;
   /// Null where the op has none.
-  mlir::Value sinks, queryLengths, keyLengths, queryStarts, keyStarts, pages,
-      queryScales, keyScales, valueScales;
+  mlir::Value dropout, sinks, queryLengths, keyLengths, queryStarts, keyStarts,
+      pages, queryScales, keyScales, valueScales;
   /// Lists of blocks, of so many queries and keys; null where there are none.
   mlir::Value blockCounts, blockIndices, fullBlockCounts, fullBlockIndices;
   int64_t listedQueries = 0, listedKeys = 0;
@@ -59,6 +61,11 @@ struct KernelSizes {
   /// nothing where none is raised.
   bool raisesApart;
 };
+
+/// Reads what dropout draws from; none without dropout.
+std::optional<attn::Dropout> readDropout(mlir::ImplicitLocOpBuilder &b,
+                                         attn::AttentionOpInterface op,
+                                         const KernelInputs &inputs);
 
 /// Emits, at the builder's insertion point inside a gpu.func, the computation
 /// of one query tile of one head: online softmax over the visible key blocks.

@@ -298,7 +298,8 @@ Value OnlineSoftmax::addBias(Value rows) {
 }
 
 Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
-                               TileBuilder::Body factor) {
+                               TileBuilder::Body factor,
+                               TileBuilder::Body isKept) {
   auto scoreType = cast<TileType>(scores.getType());
   // Maxima ignore NaN, which reaches the output through the weights.
   Value max, outgrown, shift, rescale;
@@ -362,6 +363,10 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
                                     factor(inner, loc, args.drop_front())),
               zero);
         }
+        if (isKept)
+          exact = arith::SelectOp::create(inner, loc,
+                                          isKept(inner, loc, args.drop_front()),
+                                          exact, constantF32(inner, loc, 0));
         auto weight = arith::TruncFOp::create(inner, loc, weightType, exact);
         if (bias)
           return weight;
@@ -422,6 +427,7 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
 SmallVector<Value> OnlineSoftmax::normalize(const SoftmaxState &state,
                                             Type type,
                                             TileBuilder::Body factor) {
+  double whole = op.getDropout() ? attn::Dropout::getScale(op) : 1;
   Value inverse =
       b.map(rowType, state.sum,
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -429,7 +435,7 @@ SmallVector<Value> OnlineSoftmax::normalize(const SoftmaxState &state,
               Value empty = arith::CmpFOp::create(
                   inner, loc, arith::CmpFPredicate::OEQ, args[0], zero);
               Value quotient = arith::DivFOp::create(
-                  inner, loc, constantF32(inner, loc, 1), args[0]);
+                  inner, loc, constantF32(inner, loc, whole), args[0]);
               return arith::SelectOp::create(inner, loc, empty, zero, quotient);
             });
   int64_t firstColumn = 0;

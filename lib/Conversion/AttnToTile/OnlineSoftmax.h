@@ -87,11 +87,12 @@ public:
   SoftmaxState start();
   /// Returns the weights of a block of scores in the type that values are
   /// multiplied with, and makes `state`, but for their products with the
-  /// values, that after the block. `factor`, if there is one, gives what a
-  /// weight of the result is multiplied by, an f32, for the numbers of row and
-  /// column.
+  /// values, that after the block. For the numbers of row and column `factor`,
+  /// if there is one, gives what a weight of the result is multiplied by, an
+  /// f32, and `isKept` whether dropout leaves it.
   mlir::Value takeBlock(mlir::Value scores, SoftmaxState &state,
-                        TileBuilder::Body factor = nullptr);
+                        TileBuilder::Body factor = nullptr,
+                        TileBuilder::Body isKept = nullptr);
   /// After the last block: completes the sums of the rows.
   void complete(SoftmaxState &state);
   /// After that: adds to each row a logit that has no value. `logit` gives it,

@@ -43,7 +43,7 @@ func.func @attention_grad_c2_lse_grad(%q: !q, %lse: tensor<1x2x8xf32>, %dlse: te
 !q = tensor<1x2x8x16xf16>
 func.func @attention_grad_c3_none(%q: !q, %lse: tensor<1x2x8xf32>) {
   // expected-error @below {{expects at least one gradient to be wanted}}
-  "attn.attention_grad"(%q, %q, %q, %q, %lse, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>,
+  "attn.attention_grad"(%q, %q, %q, %q, %lse, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
     order = "bhsd", resultSegmentSizes = array<i32: 0, 0, 0, 0>}> ({}, {}) : (!q, !q, !q, !q, tensor<1x2x8xf32>, !q) -> ()
   return
 }

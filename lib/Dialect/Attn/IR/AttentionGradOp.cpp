@@ -19,7 +19,8 @@ void AttentionGradOp::build(OpBuilder &builder, OperationState &state,
                             Value lse, Value outputGrad, StringRef order) {
   state.addOperands({query, key, value, output, lse, outputGrad});
   auto &properties = state.getOrAddProperties<Properties>();
-  properties.operandSegmentSizes = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+  properties.operandSegmentSizes = {1, 1, 1, 1, 1, 1, 0, 0,
+                                    0, 0, 0, 0, 0, 0, 0};
   properties.resultSegmentSizes = {1, 1, 1, 0};
   properties.order = builder.getStringAttr(order);
   state.addRegion();

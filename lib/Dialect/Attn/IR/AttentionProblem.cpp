@@ -146,6 +146,10 @@ static void setClauses(OpT op, const AttentionProblem &problem,
     assign(op.getFullBlockIndicesMutable());
     op.setBlockSizes({{problem.blockLists->first, problem.blockLists->second}});
   }
+  if (problem.dropout) {
+    assign(op.getDropoutMutable());
+    op.setDropoutProbabilityAttr(builder.getF32FloatAttr(*problem.dropout));
+  }
   if (problem.causal)
     op.setCausalAttr(CausalAttr::get(op.getContext(), *problem.causal));
   if (problem.window)
@@ -275,6 +279,8 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   if (problem.blockLists)
     for (int list = 0; list < 2; ++list)
       llvm::append_range(inputs, getListTypes(problem, builder));
+  if (problem.dropout)
+    inputs.push_back(RankedTensorType::get({2}, builder.getI64Type()));
   inputs.append(problem.queryLengths + problem.keyLengths,
                 RankedTensorType::get({problem.batch}, builder.getI32Type()));
   auto perStart = RankedTensorType::get({ShapedType::isDynamic(problem.batch)

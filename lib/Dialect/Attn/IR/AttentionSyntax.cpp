@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Custom syntax of attention ops: operands, then clauses in any order, each at
-// most once, then the types of the operands. Result types are inferred and
+// Reads the syntax of attention ops: operands, then clauses in any order, each
+// at most once, then the types of the operands. Result types are inferred and
 // written only where they are others.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
@@ -38,15 +38,19 @@ public:
   /// Adds one operand, or none; `segment` becomes how many.
   ParseResult resolve(const ClauseOperand &operand, int32_t &segment,
                       SmallVectorImpl<Value> &operands);
-  /// Adds slopes, sinks and lists, whose segments are the six from `segments`.
+  /// Adds slopes, sinks, lists and what dropout draws from, whose segments are
+  /// the kSharedOperands from `segments`.
   ParseResult resolveShared(MutableArrayRef<int32_t> segments,
                             SmallVectorImpl<Value> &operands);
+
+  static constexpr size_t kSharedOperands = 7;
 
   template <typename PropertiesT>
   void setShared(PropertiesT &properties) const {
     properties.order = order;
     properties.scale = scale;
     properties.softcap = softcap;
+    properties.dropoutProbability = dropoutProbability;
     properties.causal = causal;
     properties.window = window;
     properties.blockSizes = blockSizes;
@@ -62,21 +66,23 @@ private:
   ParseResult parseRegion(Region &region, bool isScore);
   ParseResult parseBlocks(bool full);
   ParseResult parseSizes(DenseI64ArrayAttr &sizes);
+  ParseResult parseDropout();
 
   OpAsmParser &parser;
   Region &score, &mask;
   StringAttr order;
-  FloatAttr scale, softcap;
+  FloatAttr scale, softcap, dropoutProbability;
   CausalAttr causal;
   WindowAttr window;
   DenseI64ArrayAttr blockSizes;
-  ClauseOperand slopes, sinks, counts, indices, fullCounts, fullIndices;
+  ClauseOperand slopes, sinks, counts, indices, fullCounts, fullIndices,
+      dropout;
 };
 } // namespace
 
 static constexpr StringRef sharedClauses[] = {
-    "causal", "window", "softcap", "alibi",  "sinks",      "scale",
-    "order",  "score",  "mask",    "blocks", "full_blocks"};
+    "causal", "window", "softcap", "alibi",  "sinks",       "scale",
+    "order",  "score",  "mask",    "blocks", "full_blocks", "dropout"};
 
 ParseResult ClauseParser::parseAll(ArrayRef<StringRef> ownKeywords,
                                    ParseOwn parseOwn) {
@@ -115,6 +121,8 @@ ParseResult ClauseParser::parseClause(StringRef keyword, SMLoc loc) {
     parsed = parseVector(sinks);
   else if (keyword == "blocks" || keyword == "full_blocks")
     parsed = parseBlocks(keyword == "full_blocks");
+  else if (keyword == "dropout")
+    parsed = parseDropout();
   else if (keyword == "scale")
     parsed = parseFloat(scale);
   else
@@ -208,6 +216,12 @@ ParseResult ClauseParser::parseBlocks(bool full) {
                  parser.parseType(second.type));
 }
 
+ParseResult ClauseParser::parseDropout() {
+  return failure(parser.parseOperand(dropout.operand) || parser.parseComma() ||
+                 parseFloat(dropoutProbability) ||
+                 parser.parseColonType(dropout.type));
+}
+
 ParseResult ClauseParser::parseRegion(Region &region, bool isScore) {
   SmallVector<OpAsmParser::Argument> arguments;
   SMLoc loc = parser.getCurrentLocation();
@@ -237,8 +251,8 @@ ParseResult ClauseParser::resolve(const ClauseOperand &operand,
 
 ParseResult ClauseParser::resolveShared(MutableArrayRef<int32_t> segments,
                                         SmallVectorImpl<Value> &operands) {
-  const ClauseOperand *shared[] = {&slopes,  &sinks,      &counts,
-                                   &indices, &fullCounts, &fullIndices};
+  const ClauseOperand *shared[kSharedOperands] = {
+      &slopes, &sinks, &counts, &indices, &fullCounts, &fullIndices, &dropout};
   for (auto [operand, segment] : llvm::zip_equal(shared, segments))
     if (resolve(*operand, segment, operands))
       return failure();
@@ -315,16 +329,16 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   std::fill_n(segments.begin(), 3, 1);
   if (parser.parseOptionalArrowTypeList(written) ||
       parser.resolveOperands(operands, types, loc, state.operands) ||
-      clauses.resolveShared(segments.slice(3, 6), state.operands) ||
-      clauses.resolve(queryLengths, segments[9], state.operands) ||
-      clauses.resolve(keyLengths, segments[10], state.operands) ||
-      clauses.resolve(queryStarts, segments[11], state.operands) ||
-      clauses.resolve(keyStarts, segments[12], state.operands) ||
-      clauses.resolve(pages, segments[13], state.operands) ||
-      clauses.resolve(queryScales, segments[14], state.operands) ||
-      clauses.resolve(keyScales, segments[15], state.operands) ||
-      clauses.resolve(valueScales, segments[16], state.operands))
+      clauses.resolveShared(segments.slice(3, ClauseParser::kSharedOperands),
+                            state.operands))
     return failure();
+  ClauseOperand *own[] = {&queryLengths, &keyLengths, &queryStarts,
+                          &keyStarts,    &pages,      &queryScales,
+                          &keyScales,    &valueScales};
+  for (auto [operand, segment] : llvm::zip_equal(
+           own, segments.drop_front(3 + ClauseParser::kSharedOperands)))
+    if (clauses.resolve(*operand, segment, state.operands))
+      return failure();
   return setResultTypes<AttentionOp>(parser, state, written);
 }
 
@@ -417,7 +431,9 @@ ParseResult AttentionGradOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseOptionalArrowTypeList(written) ||
       parser.resolveOperands(operands, types, loc, state.operands) ||
       clauses.resolve(lseGrad, segments[kRequired], state.operands) ||
-      clauses.resolveShared(segments.slice(kRequired + 1, 6), state.operands) ||
+      clauses.resolveShared(
+          segments.slice(kRequired + 1, ClauseParser::kSharedOperands),
+          state.operands) ||
       parser.resolveOperands(wanted.tensors, wanted.types, wanted.loc,
                              state.operands))
     return failure();
@@ -426,175 +442,4 @@ ParseResult AttentionGradOp::parse(OpAsmParser &parser, OperationState &state) {
   properties.resultSegmentSizes = {wanted.query, wanted.key, wanted.value,
                                    tensors};
   return setResultTypes<AttentionGradOp>(parser, state, written);
-}
-
-static void printSide(OpAsmPrinter &printer, int64_t side) {
-  if (side < 0)
-    printer << "?";
-  else
-    printer << side;
-}
-
-static void printRegionClause(OpAsmPrinter &printer, StringRef keyword,
-                              Region &region) {
-  if (region.empty())
-    return;
-  printer << ' ' << keyword << " (";
-  printer.printOperands(region.getArguments());
-  printer << ") ";
-  printer.printRegion(region, /*printEntryBlockArgs=*/false);
-}
-
-/// Prints the clauses that all attention ops have, up to the schedule.
-static void printShared(OpAsmPrinter &printer, AttentionOpInterface op) {
-  if (CausalAttr causal = op.getCausalAttr())
-    printer << " causal(" << causal.getAlignment() << ")";
-  if (WindowAttr window = op.getWindowAttr()) {
-    printer << " window(";
-    printSide(printer, window.getLeft());
-    printer << ", ";
-    printSide(printer, window.getRight());
-    printer << ", " << window.getAlignment() << ")";
-  }
-  auto printFloat = [&](StringRef keyword, FloatAttr attribute) {
-    if (!attribute)
-      return;
-    printer << ' ' << keyword << "(";
-    printer.printAttributeWithoutType(attribute);
-    printer << ")";
-  };
-  printFloat("softcap", op.getSoftcapAttr());
-  if (Value slopes = op.getAlibiSlopes())
-    printer << " alibi(" << slopes << " : " << slopes.getType() << ")";
-  if (Value sinks = op.getSinks())
-    printer << " sinks(" << sinks << " : " << sinks.getType() << ")";
-  auto printBlocks = [&](StringRef keyword, Value counts, Value indices,
-                         bool hasSizes) {
-    if (!counts)
-      return;
-    printer << ' ' << keyword << "(" << counts << ", " << indices;
-    if (hasSizes)
-      printer << ", [" << *op.getBlockSizes() << "]";
-    printer << " : " << counts.getType() << ", " << indices.getType() << ")";
-  };
-  printBlocks("blocks", op.getBlockCounts(), op.getBlockIndices(), true);
-  printBlocks("full_blocks", op.getFullBlockCounts(), op.getFullBlockIndices(),
-              false);
-  printFloat("scale", op.getScaleAttr());
-  if (op.getOrder() != "bhsd")
-    printer << " order(" << op.getOrder() << ")";
-}
-
-/// Prints the rest: schedule, regions, attributes and types.
-template <typename OpT>
-static void printEnd(OpAsmPrinter &printer, OpT op, TypeRange operandTypes,
-                     bool writesTypes = false) {
-  if (auto schedule = op.getScheduleAttr()) {
-    printer << " schedule(";
-    printer.printStrippedAttrOrType(schedule);
-    printer << ")";
-  }
-  printRegionClause(printer, "score", op.getScore());
-  printRegionClause(printer, "mask", op.getMask());
-  printer.printOptionalAttrDictWithKeyword(
-      op->getDiscardableAttrDictionary().getValue());
-  printer << " : " << operandTypes;
-  if (writesTypes || llvm::any_of(op->getResultTypes(), [](Type type) {
-        return cast<RankedTensorType>(type).getEncoding();
-      }))
-    printer.printOptionalArrowTypeList(op->getResultTypes());
-}
-
-void AttentionOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getQuery() << ", " << getKey() << ", " << getValue();
-  if (getReturnLse())
-    printer << " lse";
-  for (auto [keyword, tensor] :
-       {std::pair<StringRef, Value>{"query_lengths", getQueryLengths()},
-        {"key_lengths", getKeyLengths()},
-        {"query_starts", getQueryStarts()},
-        {"key_starts", getKeyStarts()},
-        {"pages", getPages()}})
-    if (tensor)
-      printer << ' ' << keyword << "(" << tensor << " : " << tensor.getType()
-              << ")";
-  if (std::optional<int64_t> latent = getLatent())
-    printer << " latent(" << *latent << ")";
-  if (std::optional<Type> weights = getWeights())
-    printer << " weights(" << *weights << ")";
-  printer << (getBatchInvariant() ? " batch_invariant" : "");
-  for (const Scales &scales : getScales(*this)) {
-    printer << ' ' << scales.name << "_scales(" << scales.scales;
-    if (!scales.blocks.empty())
-      printer << ", [" << scales.blocks << "]";
-    printer << " : " << scales.scales.getType() << ")";
-  }
-  printShared(printer, *this);
-  bool isDefault =
-      getResult().getType().getElementType() ==
-      getDefaultResultElement(getQuery().getType().getElementType());
-  printEnd(printer, *this, getOperands().take_front(3).getTypes(),
-           /*writesTypes=*/!isDefault);
-}
-
-void AttentionGradOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getOperands().take_front(6);
-  if (getDeterministic())
-    printer << " deterministic";
-  if (Value lseGrad = getLseGrad())
-    printer << " lse_grad(" << lseGrad << " : " << lseGrad.getType() << ")";
-  bool isDefault = getQueryGrad() && getKeyGrad() && getValueGrad();
-  if (!isDefault || !getWrt().empty()) {
-    printer << " wrt(";
-    llvm::ListSeparator separator;
-    for (auto [name, grad] :
-         {std::pair<StringRef, Value>{"query", getQueryGrad()},
-          {"key", getKeyGrad()},
-          {"value", getValueGrad()}})
-      if (grad)
-        printer << StringRef(separator) << name;
-    for (Value tensor : getWrt())
-      printer << StringRef(separator) << tensor;
-    if (!getWrt().empty())
-      printer << " : " << getWrt().getTypes();
-    printer << ")";
-  }
-  printShared(printer, *this);
-  printEnd(printer, *this, getOperands().take_front(6).getTypes());
-}
-
-static void nameArguments(AttentionOpInterface op, Region &region,
-                          OpAsmSetValueNameFn setName) {
-  StringRef names[] = {"s", "b", "h", "m", "n"};
-  ArrayRef<StringRef> shown = names;
-  if (&region == &op.getMask())
-    shown = shown.drop_front();
-  for (auto [argument, name] : llvm::zip(region.getArguments(), shown))
-    setName(argument, name);
-}
-
-void AttentionOp::getAsmBlockArgumentNames(Region &region,
-                                           OpAsmSetValueNameFn setName) {
-  nameArguments(*this, region, setName);
-}
-
-void AttentionGradOp::getAsmBlockArgumentNames(Region &region,
-                                               OpAsmSetValueNameFn setName) {
-  nameArguments(*this, region, setName);
-}
-
-void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "o");
-  if (getLse())
-    setName(getLse(), "lse");
-}
-
-void AttentionGradOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  for (auto [name, grad] : {std::pair<StringRef, Value>{"dq", getQueryGrad()},
-                            {"dk", getKeyGrad()},
-                            {"dv", getValueGrad()}})
-    if (grad)
-      setName(grad, name);
-  if (!getWrtGrads().empty())
-    setName(getWrtGrads().front(), "dwrt");
 }

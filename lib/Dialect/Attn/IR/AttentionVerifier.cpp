@@ -266,6 +266,26 @@ static LogicalResult verifyScalars(AttentionOpInterface op) {
   return success();
 }
 
+static LogicalResult verifyDropout(AttentionOpInterface op) {
+  auto dropout = op.getDropout();
+  FloatAttr probability = op.getDropoutProbabilityAttr();
+  if (!dropout && !probability)
+    return success();
+  if (!dropout || !probability)
+    return op->emitOpError("expects dropout to have a probability beside a "
+                           "seed and an offset, but got only one of them");
+  double value = probability.getValueAsDouble();
+  if (!(value >= 0 && value < 1))
+    return op->emitOpError("expects the probability of dropout to be at least "
+                           "0 and less than 1, but got ")
+           << probability;
+  if (dropout.getType().getDimSize(0) != 2)
+    return op->emitOpError("expects a seed and an offset of dropout in "
+                           "'tensor<2xi64>', but got ")
+           << dropout.getType();
+  return success();
+}
+
 /// Whether the bytes of the static sizes can be counted in 63 bits.
 static bool fitsAddressSpace(RankedTensorType type) {
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -361,7 +381,8 @@ LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
     return failure();
   if (failed(verifyTensors(op)))
     return failure();
-  if (failed(verifyBlockLists(op)))
+  if (failed(verifyBlockLists(op)) ||
+      failed(verifyDropout(op))) // attention_c30
     return failure();
   return verifyScalars(op);
 }

@@ -27,8 +27,8 @@ private:
   struct QueryRow : Row {
     Value outputGrad, lse, delta;
   };
-  /// The weight of a key, and the gradients of the product of query and key
-  /// and of what the score region read.
+  /// The weight of a key, as its value is multiplied by it, and the gradients
+  /// of the product of query and key and of what the score region read.
   struct Pair {
     Value weight, product;
     SmallVector<std::pair<tensor::ExtractOp, Value>> reads;
@@ -108,19 +108,19 @@ GradientEmitter::Pair GradientEmitter::emitPair(const QueryRow &row, Value n) {
                                         row.lse, minusInfinity);
   Value power = math::ExpOp::create(
       builder, arith::SubFOp::create(builder, score.score, row.lse));
-  Pair pair;
-  pair.weight =
+  Value weight =
       round(arith::SelectOp::create(builder, isEmpty, createF32(0.0f), power));
+  Pair pair;
+  pair.weight = dropOut(weight, row, n);
   Value valueRow =
       loadF32(value.buffer, getIndices(row.b, row.kvHead, n), op.getHeadDimV());
-  Value weightGrad = round(dot(row.outputGrad, valueRow));
+  Value weightGrad = round(dropOut(dot(row.outputGrad, valueRow), row, n));
   Value scoreGrad = round(arith::MulFOp::create(
-      builder, pair.weight,
-      arith::SubFOp::create(builder, weightGrad, row.delta)));
+      builder, weight, arith::SubFOp::create(builder, weightGrad, row.delta)));
   // Where a weight is 0, so are the gradients, also where a derivative is
   // infinite.
   Value hasNoWeight = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ,
-                                            pair.weight, createF32(0.0f));
+                                            weight, createF32(0.0f));
   auto mask = [&](Value gradient) -> Value {
     Value none = arith::ConstantOp::create(
         builder, builder.getFloatAttr(gradient.getType(), 0));

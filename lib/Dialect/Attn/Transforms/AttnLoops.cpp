@@ -123,6 +123,16 @@ LoopEmitter::Score LoopEmitter::emitScore(const Row &row, Value n) {
   return score;
 }
 
+Value LoopEmitter::dropOut(Value weight, const Row &row, Value n) {
+  if (!dropout)
+    return weight;
+  Value scaled =
+      arith::MulFOp::create(builder, weight, createF32(Dropout::getScale(op)));
+  Value isKept = dropout->isKept(builder, builder.getLoc(), row.b, row.h,
+                                 headsQ, row.m, n);
+  return arith::SelectOp::create(builder, isKept, scaled, createF32(0.0f));
+}
+
 /// carried = body(n, carried) for each n that the mask lets through.
 Value LoopEmitter::forEachVisibleKey(const Row &row, Value initial,
                                      KeyBody body) {
@@ -325,6 +335,12 @@ void LoopEmitter::readOperands() {
   if (op.getFullBlockCounts())
     fullBlocks = {toBuffer(op.getFullBlockCounts()),
                   toBuffer(op.getFullBlockIndices())};
+  if (op.getDropout()) {
+    Value numbers = toBuffer(op.getDropout());
+    dropout.emplace(builder, builder.getLoc(), op, [&](int64_t number) {
+      return memref::LoadOp::create(builder, numbers, createIndex(number));
+    });
+  }
   for (Value capture : op.getCaptures())
     if (isa<RankedTensorType>(capture.getType()))
       captures[capture] = toBuffer(capture);

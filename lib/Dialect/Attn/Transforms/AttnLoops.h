@@ -7,6 +7,7 @@
 #define ATTUNE_LIB_DIALECT_ATTN_TRANSFORMS_ATTNLOOPS_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Dialect/Attn/IR/Dropout.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -130,6 +131,8 @@ protected:
   mlir::Value getKVHead(mlir::Value h);
   /// score(scale * sum_d query * key, b, h, m, n)
   Score emitScore(const Row &row, mlir::Value n);
+  /// The weight of a key, or its gradient, as dropout leaves it.
+  mlir::Value dropOut(mlir::Value weight, const Row &row, mlir::Value n);
   mlir::Value forEachVisibleKey(const Row &row, mlir::Value initial,
                                 KeyBody body);
   /// carried = body(n, carried) for each n from `begin` to `end`, not included,
@@ -145,6 +148,7 @@ protected:
   Operand query, key, value;
   mlir::Value sinks, queryLengths, keyLengths, queryStarts, keyStarts, pages;
   List blocks, fullBlocks;
+  std::optional<Dropout> dropout;
   mlir::Value batch, seqQ, seqK, headsQ, headsKV;
   llvm::MapVector<mlir::Value, mlir::Value> captures;
 };

@@ -197,6 +197,7 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
       row, createZeros(headSize), [&](Value n, Value carried) -> Value {
         Value weight =
             makeWeight(exponential(emitScore(row, n).score), divisor);
+        weight = dropOut(weight, row, n);
         return addMultiple(carried, weight, loadKey(value, row, n, headSize));
       });
 

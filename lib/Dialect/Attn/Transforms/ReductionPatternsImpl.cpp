@@ -33,6 +33,8 @@ struct LeaveOutPattern : OpRewritePattern<attn::AttentionOp> {
     for (bool full : {true, false})
       if (succeeded(leaveOutLists(op, full, b)))
         return success();
+    if (succeeded(leaveOutDropout(op, b)))
+      return success();
     for (StringAttr name : {op.getCausalAttrName(), op.getWindowAttrName(),
                             op.getSoftcapAttrName(), op.getScaleAttrName(),
                             op.getScheduleAttrName()})
@@ -98,6 +100,21 @@ private:
     return keepIfInteresting(op, b, [&] {
       op->setOperands(operands);
       op.getProperties() = properties;
+    });
+  }
+
+  LogicalResult leaveOutDropout(attn::AttentionOp op,
+                                PatternRewriter &b) const {
+    if (!op.getDropout())
+      return failure();
+    b.startOpModification(op);
+    Value kept = op.getDropout();
+    FloatAttr probability = op.getDropoutProbabilityAttr();
+    op.getDropoutMutable().clear();
+    op.removeDropoutProbabilityAttr();
+    return keepIfInteresting(op, b, [&] {
+      op.getDropoutMutable().assign(kept);
+      op.setDropoutProbabilityAttr(probability);
     });
   }
 

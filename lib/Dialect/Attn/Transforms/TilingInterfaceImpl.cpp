@@ -344,6 +344,9 @@ static LogicalResult checkTileable(AttentionOp op) {
     return op.emitOpError("expects no query_scales, key_scales or "
                           "value_scales to be tiled, for these count blocks "
                           "from the first element");
+  if (op.getDropout())
+    return op.emitOpError("expects no dropout to be tiled, for it counts "
+                          "queries and keys from the first ones");
   if (std::optional<Type> weights = op.getWeights())
     return op.emitOpError("expects no weights to be tiled, for tiles have the "
                           "default, but got ")
@@ -457,7 +460,7 @@ struct AttentionTiling
             op, builder, resultNumber, offsets, sizes, domainOffsets,
             domainSizes)) ||
         op.hasBlockLists() || op.hasLengths() || op.getPages() ||
-        op.getLatent() || !getScales(op).empty() ||
+        op.getLatent() || !getScales(op).empty() || op.getDropout() ||
         !fitsGroups(op, {domainOffsets, domainSizes}))
       return failure();
     FailureOr<TilingResult> tiled =

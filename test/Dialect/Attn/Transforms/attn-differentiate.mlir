@@ -34,3 +34,18 @@ func.func @shared(%q: !t, %k: !t) -> (!t, tensor<1x2x8xf32>) {
   %o, %lse = attn.attention %q, %k, %k lse : !t, !t, !t
   return %o, %lse : !t, tensor<1x2x8xf32>
 }
+
+// -----
+
+!q = tensor<1x2x8x16xf16>
+
+// The same weights are dropped.
+// CHECK-LABEL: func.func @dropout(
+// CHECK: attn.attention %{{.+}}, %{{.+}}, %{{.+}} lse dropout(%{{.+}}, 2.500000e-01 : tensor<2xi64>)
+// CHECK-LABEL: func.func @dropout_grad(
+// CHECK-SAME: %[[RANDOM:[^:]+]]: tensor<2xi64>
+// CHECK: attn.attention_grad {{.*}} dropout(%[[RANDOM]], 2.500000e-01 : tensor<2xi64>)
+func.func @dropout(%q: !q, %k: !q, %v: !q, %random: tensor<2xi64>) -> !q {
+  %o = attn.attention %q, %k, %v dropout(%random, 0.25 : tensor<2xi64>) : !q, !q, !q
+  return %o : !q
+}

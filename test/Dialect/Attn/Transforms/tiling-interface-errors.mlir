@@ -187,3 +187,26 @@ transform.named_sequence @__transform_main(%root: !op {transform.readonly}) {
 }
 
 }
+
+// -----
+
+!op = !transform.any_op
+!q = tensor<1x6x64x32xf16>
+
+module attributes {transform.with_named_sequence} {
+
+func.func @dropout(%q: !q, %random: tensor<2xi64>) -> !q {
+  // expected-error @+3 {{'attn.attention' op expects no dropout to be tiled, for it counts queries and keys from the first ones}}
+  // expected-error @+2 {{faild to tile operation}}
+  // expected-error @+1 {{failed to generate tiling loops}}
+  %o = attn.attention %q, %q, %q dropout(%random, 0.5 : tensor<2xi64>) : !q, !q, !q
+  return %o : !q
+}
+
+transform.named_sequence @__transform_main(%root: !op {transform.readonly}) {
+  %op = transform.structured.match ops{["attn.attention"]} in %root : (!op) -> !op
+  %tile, %loop = transform.structured.tile_using_for %op tile_sizes [0, 1] : (!op) -> (!op, !op)
+  transform.yield
+}
+
+}

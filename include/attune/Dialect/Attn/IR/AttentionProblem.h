@@ -56,6 +56,8 @@ struct AttentionProblem {
   /// Queries and keys of a block, of which lists are taken.
   std::optional<std::pair<int64_t, int64_t>> blockLists;
   std::optional<float> softcap, scale;
+  /// The probability of dropout, whose seed and offset are a further operand.
+  std::optional<float> dropout;
   /// Further operands, one number per head; further results; operands of which
   /// only the innermost stride is known.
   bool alibi, sinks, lse, strided;
@@ -83,9 +85,9 @@ struct AttentionProblem {
 };
 
 /// A module with the function @attention, of the problem's tensors: query, key,
-/// value unless it is a part of key, then slopes, sinks, lists of blocks,
-/// lengths of queries and keys, starts of these, numbers of pages and scales as
-/// far as there are any. For gradients it is
+/// value unless it is a part of key, then slopes, sinks, lists of blocks, seed
+/// and offset of dropout, lengths of queries and keys, starts of these, numbers
+/// of pages and scales as far as there are any. For gradients it is
 /// @attention_grad, and behind value come output, lse, the gradient of output,
 /// and that of lse. Null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const AttentionProblem &problem,

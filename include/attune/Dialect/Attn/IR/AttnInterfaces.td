@@ -30,6 +30,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     Attn_TensorMethod<"getBlockIndices", "Which blocks are listed; null without lists.">,
     Attn_TensorMethod<"getFullBlockCounts", "How many full blocks are listed; null without such lists.">,
     Attn_TensorMethod<"getFullBlockIndices", "Which full blocks are listed; null without such lists.">,
+    Attn_TensorMethod<"getDropout", "Seed and offset of the weights that are dropped; null where none are.">,
+    InterfaceMethod<"How many weights are dropped, of 1; null where none are.", "::mlir::FloatAttr", "getDropoutProbabilityAttr">,
     Attn_OptionalTensorMethod<"getQueryLengths", "How many queries each batch has; null where all have as many.">,
     Attn_OptionalTensorMethod<"getKeyLengths", "How many keys each batch has; null where all have as many.">,
     Attn_OptionalTensorMethod<"getQueryStarts", "Where the packed queries of each batch begin, and the last ones end; null where they are not packed.">,

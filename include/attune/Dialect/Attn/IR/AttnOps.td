@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention, its gradients, merges of its parts, and the terminator of regions.
+// Attention, its gradients, and the terminator of regions.
 
 #ifndef ATTUNE_DIALECT_ATTN_OPS_TD
 #define ATTUNE_DIALECT_ATTN_OPS_TD
 
-include "attune/Dialect/Attn/IR/AttnAttrs.td"
-include "attune/Dialect/Attn/IR/AttnInterfaces.td"
-include "attune/Schedule/IR/ScheduleAttrs.td"
-include "mlir/IR/OpAsmInterface.td"
-include "mlir/Interfaces/ControlFlowInterfaces.td"
-include "mlir/Interfaces/InferTypeOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-
-class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemonic, traits>;
-
-defvar Attn_Operand = 4DTensorOf<[F16, BF16, F32]>;
-// What attention reads, of 8 bits too.
-defvar Attn_Input = 4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ]>;
+include "attune/Dialect/Attn/IR/AttnMergeOp.td"
+include "attune/Dialect/Attn/IR/AttnOpBase.td"
 
 // What it stores, of integers as well.
 defvar Attn_Stored = 4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8]>;
@@ -40,7 +29,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                                                                       (not in full_blocks)
     S(n)   = S(n) if n is in one of blocks or full_blocks, else -inf  if blocks
     Z      = sum_n exp(S(n)) + exp(sinks[h])                          (the last term if sinks)
-    result[b,h,m,e] = sum_n exp(S(n)) / Z * value[b,g,n,e]
+    W(n)   = exp(S(n)) / Z
+    W(n)   = W(n) / (1 - p) if kept(b, h, m, n), else 0               if dropout
+    result[b,h,m,e] = sum_n W(n) * value[b,g,n,e]
     lse[b,h,m]      = log(Z)                                          natural logarithm
     ```
 
@@ -107,6 +98,23 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     needs it (`rescale`), which may be one of the next sequence. That costs time
     where there are few batches, or many.
 
+    `dropout(%random, p : tensor<2xi64>)` drops weights at random, with a
+    probability `p` that is rounded to a multiple of 1/256, the nearest one but at most
+    255/256, wherever it stands above. `random` holds a seed and an offset, of which
+    the lower 32 bits count. Which weights are kept depends on these, on `p` and on
+    the place of a weight alone, not on a schedule or a chip: of the 4 words, of 32
+    bits each, that Philox 4x32-10 (Salmon et al., SC 2011) gives for
+
+    ```
+    key      seed mod 2^32, seed / 2^32
+    counter  n without bits 0 and 3, b * heads + h, m without bits 0 and 3, offset
+    ```
+
+    word `2 * m[0] + n[0]` has a byte for it, the `2 * m[3] + n[3]`-th one from above, with
+    `m[i]` for bit `i` of `m`. The weight is kept if that is at least `256 * p`. So one call
+    serves 16 weights, of which a thread of an MMA has 8 in its accumulator, also where
+    keys are its rows. `lse` is that without dropout.
+
     `order` names the dimensions of query, key, value and result, outermost
     first: batch `b`, head `h`, sequence `s`, head size `d`. The slopes of ALiBi
     mean what they mean in FlashAttention: the distance is always measured from
@@ -135,7 +143,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     (`Dialect/Attn/Transforms/TilingInterfaceImpl.h`). It is not tiled where it
     has lists of blocks, whose queries and keys are counted from the first ones,
     lengths, starts or pages, where values are a part of the keys, or where
-    there are scales.
+    there are scales or dropout.
 
     **Syntax**
     ```
@@ -164,6 +172,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `mask` `(` ssa `,` ssa `,` ssa `,` ssa `)` region
                 | `blocks` `(` ssa `,` ssa `,` `[` integer `,` integer `]` `:` type `,` type `)`
                 | `full_blocks` `(` ssa `,` ssa `:` type `,` type `)`
+                | `dropout` `(` ssa `,` float `:` type `)`
     alignment ::= `top_left` | `bottom_right`
     side      ::= integer | `?`
     letters   ::= the letters b, h, s and d, each once
@@ -217,6 +226,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       Values that are a part of the keys have no scales of their own
       (attention_c28). Scales are finite and not negative, which is not checked.
     - `weights` is a float of 8 or 16 bits (attention_c29).
+    - The probability of dropout is at least 0 and less than 1, and comes with
+      a seed and an offset, two numbers (attention_c30).
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -292,6 +303,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     %o8 = attn.attention %q, %k, %v key_scales(%ks, [1, 1, 64, 1] : tensor<2x4x128x1xf32>)
        value_scales(%vs : tensor<1x1x1x1xf32>)
        : tensor<2x16x1x64xbf16>, tensor<2x4x8192x64xf8E4M3FN>, tensor<2x4x8192x64xf8E4M3FN>
+
+    // In training: a tenth of the weights is dropped.
+    %o9, %lse9 = attn.attention %q, %k, %v lse causal(top_left) dropout(%random, 1.000000e-01 : tensor<2xi64>)
+       : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>
     ```
 
     **Errors**
@@ -310,6 +325,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Optional<4DTensorOf<[I32]>>:$blockIndices,
     Optional<3DTensorOf<[I32]>>:$fullBlockCounts,
     Optional<4DTensorOf<[I32]>>:$fullBlockIndices,
+    Optional<1DTensorOf<[I64]>>:$dropout,
     Optional<1DTensorOf<[I32]>>:$queryLengths,
     Optional<1DTensorOf<[I32]>>:$keyLengths,
     Optional<1DTensorOf<[I32]>>:$queryStarts,
@@ -327,6 +343,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     OptionalAttr<Attn_CausalAttr>:$causal,
     OptionalAttr<Attn_WindowAttr>:$window,
     OptionalAttr<F32Attr>:$softcap,
+    OptionalAttr<F32Attr>:$dropoutProbability,
     UnitAttr:$returnLse,
     OptionalAttr<I64Attr>:$latent,
     OptionalAttr<TypeAttr>:$weights,
@@ -364,10 +381,12 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     ```
     X(m,n)   = scale * sum_d query[b,h,m,d] * key[b,g,n,d]            g = h / (heads / kv_heads)
     P(m,n)   = exp(S(m,n) - lse[b,h,m])                               0 where the mask hides n
+    K(m,n)   = 1, or with dropout 1 / (1 - p) if kept(b,h,m,n), else 0
     D(m)     = sum_e output_grad[b,h,m,e] * output[b,h,m,e] - lse_grad[b,h,m]
-    dS(m,n)  = P(m,n) * (sum_e output_grad[b,h,m,e] * value[b,g,n,e] - D(m))
+    dS(m,n)  = P(m,n) * (K(m,n) * sum_e output_grad[b,h,m,e] * value[b,g,n,e] - D(m))
     dX(m,n)  = dS(m,n) * (derivative of S(m,n) by X(m,n))
-    value_grad[b,g,n,e] = sum_h,m P(m,n) * output_grad[b,h,m,e]       over the heads h of g
+    value_grad[b,g,n,e] = sum_h,m K(m,n) * P(m,n) * output_grad[b,h,m,e]
+                                                                      over the heads h of g
     key_grad[b,g,n,d]   = scale * sum_h,m dX(m,n) * query[b,h,m,d]    over the heads h of g
     query_grad[b,h,m,d] = scale * sum_n dX(m,n) * key[b,g,n,d]
     ```
@@ -451,6 +470,7 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     Optional<4DTensorOf<[I32]>>:$blockIndices,
     Optional<3DTensorOf<[I32]>>:$fullBlockCounts,
     Optional<4DTensorOf<[I32]>>:$fullBlockIndices,
+    Optional<1DTensorOf<[I64]>>:$dropout,
     Variadic<AnyRankedTensor>:$wrt,
     OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
     OptionalAttr<F32Attr>:$scale,
@@ -458,6 +478,7 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     OptionalAttr<Attn_CausalAttr>:$causal,
     OptionalAttr<Attn_WindowAttr>:$window,
     OptionalAttr<F32Attr>:$softcap,
+    OptionalAttr<F32Attr>:$dropoutProbability,
     UnitAttr:$deterministic,
     OptionalAttr<Schedule_AttentionGradAttr>:$schedule);
   let results = (outs Optional<Attn_Operand>:$queryGrad, Optional<Attn_Operand>:$keyGrad, Optional<Attn_Operand>:$valueGrad,
@@ -473,90 +494,6 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
                    "::mlir::Value":$output, "::mlir::Value":$lse, "::mlir::Value":$outputGrad,
                    CArg<"::llvm::StringRef", "\"bhsd\"">:$order)>
   ];
-}
-
-def Attn_MergeOp : Attn_Op<"merge", [
-    Pure, AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
-    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
-  let summary = "Attention over all keys, of its results over parts of them";
-  let description = [{
-    Queries whose keys are in several places attend to each part of the keys for
-    itself: a prefix that requests share and what each has alone, or the keys of
-    each device of a ring. Of the results `part_i` of such attentions and their
-    logarithms `lse_i`, this is the result over all keys:
-
-    ```
-    M      = max_i lse_i[b,h,m]
-    w_i    = exp(lse_i[b,h,m] - M)                    0 where lse_i is -inf
-    result[b,h,m,d] = sum_i w_i * part_i[b,h,m,d] / sum_i w_i
-    lse[b,h,m]      = M + log(sum_i w_i)              natural logarithm
-    ```
-
-    A part of weight 0 adds nothing, whatever it holds: a NaN in it does not reach
-    the result. A query that sees no key in any part has result 0 and `lse` -inf, as
-    in `attn.attention`. Results are parts of merges as well: merging is associative, but for rounding.
-    A sink belongs to one part, for each part that has it counts it.
-
-    `order` names the dimensions of parts and result, as in `attn.attention`. Packed
-    queries have a batch of 1.
-
-    **Preconditions**
-    - `order` is a permutation of the letters b, h, s and d (merge_c1).
-    - There is at least one part (merge_c2), and one `lse` for each (merge_c3).
-    - Parts are of one shape and element type (merge_c4).
-    - No static size exceeds 2147483647 (merge_c5); head sizes are static and at least 1 (merge_c6).
-    - Each `lse`, also that which is a result, is batch x heads x length, in f32 (merge_c7).
-    - The result has the shape of the parts (merge_c8), and their element type or,
-      of f32 parts, any (merge_c9).
-    - Encodings are absent or `#attn.strided`; strides of results are known, and no two of their elements share a place;
-      no tensor has more bytes than 63 bits can count (attention_c9, attention_c18, attention_c19).
-
-    What these say of dynamic sizes is checked when the op runs.
-
-    **Postconditions**
-    - Weights and sums are f32. Parts are added in their order.
-    - A merge of the one part that an `attn.attention` or an `attn.merge` has made folds to it.
-
-    **Example**
-    ```mlir
-    // All requests attend to a common prefix, and each to its own keys.
-    %o0, %lse0 = attn.attention %q, %kp, %vp lse : ...
-    %o1, %lse1 = attn.attention %q, %k, %v lse key_lengths(%lengths : tensor<?xi32>) : ...
-    %o, %lse = attn.merge %o0, %o1 lses(%lse0, %lse1 : tensor<?x16x1xf32>, tensor<?x16x1xf32>)
-       : tensor<?x16x1x64xbf16>, tensor<?x16x1x64xbf16> -> tensor<?x16x1x64xbf16>, tensor<?x16x1xf32>
-    ```
-
-    **Errors**
-    - `expects one lse for each part, but got 1 for 2 parts`.
-    - `expects all parts to be 'tensor<2x4x8x64xf16>' as the first one, but got 'tensor<2x4x9x64xf16>'`.
-  }];
-  let arguments = (ins
-    Variadic<Attn_Operand>:$parts,
-    Variadic<3DTensorOf<[F32]>>:$lses,
-    DefaultValuedStrAttr<StrAttr, "bhsd">:$order,
-    OptionalAttr<Schedule_MergeAttr>:$schedule);
-  let results = (outs Attn_Operand:$result, Optional<3DTensorOf<[F32]>>:$lse);
-  let assemblyFormat = [{
-    $parts `lses` `(` $lses `:` type($lses) `)` (`order` `(` custom<Order>($order)^ `)`)?
-    (`schedule` `(` $schedule^ `)`)? attr-dict-with-keyword
-    `:` type($parts) `->` type($result) (`,` type($lse)^)?
-  }];
-  let hasFolder = 1;
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// Positions of the dimensions of parts and result.
-    int64_t getBatchPos() { return getOrder().find('b'); }
-    int64_t getHeadPos() { return getOrder().find('h'); }
-    int64_t getSeqPos() { return getOrder().find('s'); }
-    int64_t getHeadDimPos() { return getOrder().find('d'); }
-
-    /// The type of all parts, but for their encodings.
-    ::mlir::RankedTensorType getPartType() {
-      return ::llvm::cast<::mlir::RankedTensorType>(getParts().front().getType()).dropEncoding();
-    }
-    int64_t getHeadDim() { return getPartType().getDimSize(getHeadDimPos()); }
-  }];
 }
 
 def Attn_YieldOp : Attn_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["AttentionOp", "AttentionGradOp"]>]> {

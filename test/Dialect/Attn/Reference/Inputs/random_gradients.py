@@ -3,8 +3,8 @@
 # Random problems for the reference of gradients, checked by central differences
 # of the formula of attn.attention in double precision.
 #
-#   random_gradients.py write <seed> <count>     a module whose @main prints all
-#   random_gradients.py check <seed> <count>     compares what it printed (stdin)
+#   random_gradients.py write <seed> <count> [dropout]     a module whose @main prints all
+#   random_gradients.py check <seed> <count> [dropout]     compares what it printed (stdin)
 
 import itertools
 import math
@@ -35,8 +35,8 @@ SCORES = {
 class Problem(random_problems.Problem):
     """Adds gradients of results, and score regions that read a bias."""
 
-    def __init__(self, rng):
-        super().__init__(rng)
+    def __init__(self, rng, with_dropout):
+        super().__init__(rng, with_dropout=with_dropout)
         self.region = rng.choice(list(SCORES))
         self.with_lse = rng.random() < 0.5
         # Read at a head, a query or a key each, or at a place that many share.
@@ -102,7 +102,7 @@ class Problem(random_problems.Problem):
                 total += self.lse_grad[row] * math.log(weights)
             for n, score in scores.items():
                 dot = sum(map(lambda a, c: a * c, output_grad[b, h, m], value[b, g, n]))
-                total += math.exp(score) / weights * dot
+                total += math.exp(score) / weights * self.kept(b, h, m, n) * dot
         return total
 
     def wanted(self):
@@ -207,7 +207,7 @@ def check(problems, text):
 
 
 if __name__ == "__main__":
-    mode, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    mode, seed, count, *has = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
     rng = random.Random(seed)
-    chosen = [Problem(rng) for _ in range(count)]
+    chosen = [Problem(rng, "dropout" in has) for _ in range(count)]
     sys.exit(random_problems.write(chosen) if mode == "write" else check(chosen, sys.stdin.read()))

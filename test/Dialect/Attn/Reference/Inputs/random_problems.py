@@ -3,17 +3,19 @@
 # Random problems for the reference, and their results by the formula in the
 # description of attn.attention, in double precision.
 #
-#   random_problems.py write <seed> <count> [lengths] [pages] [packed] [scales]     a module whose @main prints all
-#   random_problems.py check <seed> <count> [lengths] [pages] [packed] [scales]     compares what it printed (stdin)
+#   random_problems.py write <seed> <count> [lengths] [pages] [packed] [scales] [dropout]     a module whose @main prints all
+#   random_problems.py check <seed> <count> [lengths] [pages] [packed] [scales] [dropout]     compares what it printed (stdin)
 #
 # With lengths, some have batches of different lengths; with pages, some have keys and values in pages; with packed, most have packed queries, or
-# keys and values, or both; with scales, most have scales of some operands.
+# keys and values, or both; with scales, most have scales of some operands; with dropout, all have dropout.
 
 import itertools
 import math
 import random
 import re
 import sys
+
+import dropout
 
 TOLERANCE = 1e-5  # of printed numbers, which have six digits
 
@@ -25,10 +27,16 @@ def element(indices, seed):
 
 
 class Problem:
-    def __init__(self, rng, with_lengths=False, with_pages=False, with_packed=False, with_scales=False):
+    def __init__(self, rng, with_lengths=False, with_pages=False, with_packed=False, with_scales=False, with_dropout=False):
         self.kv_heads = rng.choice([1, 2, 3])
         self.heads = self.kv_heads * rng.choice([1, 2, 3])
         self.batch, self.seq_q, self.seq_k = rng.choice([1, 2]), rng.choice([1, 2, 3, 5]), rng.choice([1, 2, 4, 7])
+        self.dropout = None
+        if with_dropout:
+            # Keys and queries of more than one word and byte.
+            self.seq_q, self.seq_k = rng.choice([2, 5, 11]), rng.choice([4, 9, 19])
+            seed, offset = rng.randrange(-2**63, 2**63), rng.randrange(2**40)
+            self.dropout = dropout.Dropout(seed, offset, rng.choice([0.0, 0.1, 0.5, 0.875, 0.999]))
         self.d_qk, self.d_v = rng.choice([1, 3, 4, 8]), rng.choice([1, 2, 5])
         self.order = "".join(rng.sample("bhsd", 4))
         self.dynamic = rng.random() < 0.5
@@ -144,6 +152,10 @@ class Problem:
             score -= self.slopes[h] * abs(m + self.offset(b, "bottom_right") - n)
         return score
 
+    def kept(self, b, h, m, n):
+        """What dropout multiplies a weight by."""
+        return self.dropout.factor(b * self.heads + h, m, n) if self.dropout else 1
+
     def results(self):
         """The result in the order of its dimensions, then the lse."""
         out, lse = {}, []
@@ -158,8 +170,9 @@ class Problem:
             total = sum(math.exp(term) for term in terms)
             lse.append(math.log(total) if total else -math.inf)
             group = h // (self.heads // self.kv_heads)
+            weights = {n: math.exp(s) / total * self.kept(b, h, m, n) for n, s in scores.items()}
             for e in range(self.d_v):
-                out[*place, e] = sum(math.exp(s) / total * self.at_key(3, b, group, n, e) for n, s in scores.items())
+                out[*place, e] = sum(w * self.at_key(3, b, group, n, e) for n, w in weights.items())
         places = itertools.product(*(range(size) for size in self.query_shape(self.d_v)))
         named = (dict(zip(self.order, place)) for place in places)
         return [out[i["b"], i["h"], i["s"], i["d"]] for i in named], lse
@@ -213,6 +226,9 @@ class Problem:
                       f"  %{clause} = tensor.cast %{clause}_all : {type} to {shown}"]
             shared = f", {[max(block, 1) for block in blocks]}" if max(blocks) > 1 else ""
             clauses += f" {clause}(%{clause}{shared} : {shown})"
+        if self.dropout:
+            lines.append(f"  %dropout = arith.constant dense<[{self.dropout.seed}, {self.dropout.offset}]> : tensor<2xi64>")
+            clauses += f" dropout(%dropout, {self.dropout.probability} : tensor<2xi64>)"
         if self.causal:
             clauses += f" causal({self.causal})"
         if self.window:
@@ -296,5 +312,5 @@ def check(problems, text):
 if __name__ == "__main__":
     mode, seed, count, *has = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
     rng = random.Random(seed)
-    chosen = [Problem(rng, with_lengths="lengths" in has, with_pages="pages" in has, with_packed="packed" in has, with_scales="scales" in has) for _ in range(count)]
+    chosen = [Problem(rng, with_lengths="lengths" in has, with_pages="pages" in has, with_packed="packed" in has, with_scales="scales" in has, with_dropout="dropout" in has) for _ in range(count)]
     sys.exit(write(chosen) if mode == "write" else check(chosen, sys.stdin.read()))
