@@ -79,10 +79,15 @@ typedef struct AttuneAttentionProblem {
   /// which is 1; the others are multiples of what divides 8 and the innermost
   /// size. Otherwise tensors are in row-major order without gaps.
   bool isStrided;
+  /// Drops weights with this probability, at least 0 and less than 1, and takes
+  /// a seed and an offset: two numbers of 64 bits.
+  bool hasDropout;
+  float dropout;
 } AttuneAttentionProblem;
 
 /// A module with the function @attention on tensors: query, key, value, and
-/// slopes and sinks if there are any, to the output, and the LSE if asked for.
+/// slopes, sinks, and seed and offset of dropout if there are any, to the
+/// output, and the LSE if asked for.
 /// Loads the dialects that it needs into the context.
 MLIR_CAPI_EXPORTED MlirModule attuneAttentionCreateModule(
     MlirContext context, const AttuneAttentionProblem *problem);

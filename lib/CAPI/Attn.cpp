@@ -140,6 +140,8 @@ MlirModule attuneAttentionCreateModule(MlirContext context,
     made.softcap = given.softcap;
   if (given.hasScale)
     made.scale = given.scale;
+  if (given.hasDropout)
+    made.dropout = given.dropout;
   made.alibi = given.hasAlibi;
   made.sinks = given.hasSinks;
   made.lse = given.hasLse;

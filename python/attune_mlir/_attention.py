@@ -41,6 +41,8 @@ class Problem:
     strided: bool
     #: Numbers of queries and keys; None for any.
     lengths: tuple[int, int] | None
+    #: The probability of dropout; None for no dropout.
+    dropout: float | None = None
 
     def make_module(self) -> _compiler.Module:
         """The problem in the attn dialect. CompileError where the dialect has no such problem."""
@@ -57,6 +59,7 @@ class Problem:
             sinks=self.has_sinks,
             lse=self.return_lse,
             strided=self.strided,
+            dropout=self.dropout,
         )
         if native is None:
             raise _compiler.CompileError(_compiler.parse_diagnostics(said))
@@ -85,6 +88,16 @@ def check_options(
     return window, None if softcap is None else float(softcap), None if scale is None else float(scale)
 
 
+def check_dropout(dropout_p: Any) -> float:
+    """A probability that weights may be dropped with."""
+    if isinstance(dropout_p, bool) or not isinstance(dropout_p, numbers.Real):
+        raise TypeError(f"expects dropout_p to be a number, but got {_frameworks.describe_type(dropout_p)}")
+    probability = float(dropout_p)
+    if not 0 <= probability < 1:
+        raise ValueError(f"expects dropout_p to be at least 0 and less than 1, but got {probability}")
+    return probability
+
+
 def attention(
     q: Any,
     k: Any,
@@ -96,6 +109,7 @@ def attention(
     scale: float | None = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
+    dropout_p: float = 0.0,
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
     block_mask: Any = None,
@@ -119,6 +133,8 @@ def attention(
     scale         1/sqrt(head_dim) if not given
     alibi_slopes  [heads], float32: -slope * distance from the diagonal is added to scores
     sinks         [heads], float32: the logit of a further key, whose value is 0
+    dropout_p     probability with which weights are dropped, which is rounded to a multiple of 1/256; the others are divided by 1 minus it.
+                  For tensors of PyTorch, whose generator of random numbers decides which: the same in the gradients, on any device and chip
     score_mod     (score, b, h, q_idx, kv_idx) -> score: a function of what scores are by all of the above, in float32
     mask_mod      (b, h, q_idx, kv_idx) -> bool: which keys are attended to, of those that `causal` and `window` leave
     block_mask    a BlockMask of PyTorch in place of `mask_mod`, `causal` and `window`, of whose full blocks these know nothing
@@ -145,7 +161,16 @@ def attention(
     """
     has_functions = not (score_mod is mask_mod is block_mask is None)
     has_scales = not (q_descale is k_descale is v_descale is weights is None)
-    if not has_functions and not has_scales and out is None and stream is None and _known.may_repeat():
+    probability = check_dropout(dropout_p)
+    has_dropout = probability > 0
+    if has_dropout and (has_functions or has_scales or any(map(_frameworks.is_float8, (q, k, v)))):
+        raise NotImplementedError("expects no score_mod, mask_mod, block_mask, scales or operands of 8 bits beside dropout_p, but got some")
+    if has_dropout and not _frameworks.is_torch(q):
+        raise TypeError(
+            "expects tensors of PyTorch with dropout_p, whose generator gives random numbers, "
+            f"but got q of type {_frameworks.describe_type(q)}"
+        )
+    if not has_functions and not has_scales and not has_dropout and out is None and stream is None and _known.may_repeat():
         found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
         if found is not None:
             return found
@@ -167,6 +192,12 @@ def attention(
     if _frameworks.is_torch(q):
         from . import _torch
 
+        if has_dropout:
+            from . import _dropout
+
+            options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "layout": layout, "chip": chip}
+            found, lse = _dropout.attention((q, k, v, alibi_slopes, sinks), probability, options, out, stream)
+            return (found, lse) if return_lse else found
         return _torch.attention(q, k, v, alibi_slopes, sinks, causal, window, softcap, scale, return_lse, layout, out, stream, chip)
     found, lse = compute(
         q,
@@ -275,8 +306,9 @@ def read_call(
     scale: float | None,
     return_lse: bool,
     layout: str,
+    dropout: tuple[float, Any] | None = None,
 ) -> Call:
-    """Checks what `attention` is given, but for its results."""
+    """Checks what `attention` is given, but for its results. `dropout` is a probability, and a seed and an offset of int64."""
     window, softcap, scale = check_options(window, softcap, scale, layout)
     tensors = {name: _frameworks.make_tensor(array, name) for name, array in zip("qkv", (q, k, v), strict=True)}
     dtype, place = _operands.check_operands(tensors)
@@ -284,6 +316,8 @@ def read_call(
     dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
     inputs = dict(zip(_gradients.PARTS, tensors.values(), strict=True))
     inputs |= _operands.read_per_head(alibi_slopes, sinks, sizes.heads, place)
+    if dropout is not None:
+        inputs["dropout"] = _frameworks.make_tensor(dropout[1], "dropout")
     bucket, lengths = _schedules.Bucket.get(sizes.seq_q, sizes.seq_k, sizes.batch), (sizes.seq_q, sizes.seq_k)
     problem = Problem(
         dtype=dtype,
@@ -301,6 +335,7 @@ def read_call(
         return_lse=bool(return_lse),
         strided=not all(dense),
         lengths=lengths if lengths == (bucket.seq_q, bucket.seq_k) else None,
+        dropout=None if dropout is None else dropout[0],
     )
     results = _operands.get_results(sizes, layout, problem.return_lse)
     return Call(problem, sizes, dtype, inputs, place, results, problem.lengths is not None)
@@ -323,6 +358,7 @@ def compute(
     stream: int | None = None,
     chip: str | None = None,
     known: Callable[..., bool] | None = None,
+    dropout: tuple[float, Any] | None = None,
 ) -> tuple[Any, Any]:
     """Checks, compiles and launches what `attention` is given. The second result is None without `return_lse`.
 
@@ -340,6 +376,7 @@ def compute(
         scale=scale,
         return_lse=return_lse,
         layout=layout,
+        dropout=dropout,
     )
     sizes, dtype, place = call.sizes, call.dtype, call.place
     framework = _frameworks.find_framework(q)

@@ -75,7 +75,7 @@ def _backward(
     layout, (q, k, v, result, grad) = _place(query, key, value, out, grad_out)
     options = {"causal": is_causal, "window": None, "softcap": None, "scale": scale, "layout": layout, "chip": None}
     wanted = (True, True, True, False)
-    found = _torch._find_gradients(grad, None, q, k, v, result, logsumexp, None, None, wanted=wanted, **options)
+    found = _torch.find_gradients(grad, None, q, k, v, result, logsumexp, None, None, wanted=wanted, **options)
     return tuple(_take_back(layout, x) for x in found[:3] if x is not None)
 
 

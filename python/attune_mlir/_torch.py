@@ -133,7 +133,7 @@ def differentiate_sinks(
     return -((sinks[:, None] - lse).exp() * deltas).sum((0, 2))
 
 
-def _find_gradients(
+def find_gradients(
     out_grad: torch.Tensor,
     lse_grad: torch.Tensor | None,
     q: torch.Tensor,
@@ -156,7 +156,7 @@ def _find_gradients(
     kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
     of_q, of_k, of_v = of_parts
     deterministic = is_deterministic()
-    if alibi_slopes is None and all(type(x) is torch.Tensor for x in kept):
+    if alibi_slopes is None and options.get("dropout") is None and all(type(x) is torch.Tensor for x in kept):
         # Sinks are in the log-sum-exps, and no kernel reads them again.
         bits = (True, of_q, of_k, of_v, sinks is None, deterministic)
         kind = sum(bit << number for number, bit in enumerate(bits))
@@ -179,7 +179,7 @@ def _find_gradients(
 
 def _compute_backward(out_grad: torch.Tensor, *arguments: Any, **options: Any) -> tuple[torch.Tensor, ...]:
     """The kernels of the second operator, on any device."""
-    found = _find_gradients(out_grad, *arguments, **options)
+    found = find_gradients(out_grad, *arguments, **options)
     dtypes = (out_grad.dtype,) * 3 + (torch.float32,)
     return tuple(out_grad.new_empty(0, dtype=dtype) if x is None else x for x, dtype in zip(found, dtypes, strict=True))
 
@@ -230,7 +230,7 @@ def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | 
     wanted.append(of_sinks)
     tensors, options = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks), {**ctx.options, "wanted": wanted}
     if not torch.is_grad_enabled() and is_plain(*tensors):
-        found = _find_gradients(*tensors, **options)
+        found = find_gradients(*tensors, **options)
     else:
         found = _RecordedBackward.apply(*tensors, options) if _is_transformed() else _backward_operator(*tensors, **options)
     of_q, of_k, of_v, sinks_grad = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))

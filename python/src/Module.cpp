@@ -142,7 +142,7 @@ static MadeModule makeAttention(
     bool isBF16, const std::string &order, bool causal, bool topLeft,
     std::optional<std::pair<int64_t, int64_t>> window,
     std::optional<float> softcap, std::optional<float> scale, bool alibi,
-    bool sinks, bool lse, bool strided) {
+    bool sinks, bool lse, bool strided, std::optional<float> dropout) {
   nb::gil_scoped_release released;
   auto context = std::make_unique<Context>();
   auto sizeOrDynamic = [](int64_t size) {
@@ -172,6 +172,8 @@ static MadeModule makeAttention(
   problem.hasSinks = sinks;
   problem.hasLse = lse;
   problem.isStrided = strided;
+  problem.hasDropout = dropout.has_value();
+  problem.dropout = dropout.value_or(0);
   MlirModule module = attuneAttentionCreateModule(context->get(), &problem);
   return finish(std::move(context), module);
 }
@@ -369,7 +371,7 @@ void attune::python::bindModules(nb::module_ &scope) {
             nb::arg("top_left"), nb::arg("window").none(),
             nb::arg("softcap").none(), nb::arg("scale").none(),
             nb::arg("alibi"), nb::arg("sinks"), nb::arg("lse"),
-            nb::arg("strided"),
+            nb::arg("strided"), nb::arg("dropout").none(),
             "Sizes: batch, heads of query, heads of key, length of query, of "
             "key, head dimension of key, of value; -1 is dynamic.");
 }

@@ -34,8 +34,13 @@ static void testProblems(MlirContext context, AttuneAttentionProblem good) {
   // CHECK-NEXT: error: expects elements of f16 or bf16, but got the data type 5
   attuneAttentionCreateModule(context, &problem);
   problem = good;
+  problem.hasDropout = true;
+  problem.dropout = 1;
+  // CHECK-NEXT: error: 'attn.attention' op expects the probability of dropout to be at least 0 and less than 1, but got 1
+  attuneAttentionCreateModule(context, &problem);
+  problem = good;
   problem.headsKV = 3;
-  // CHECK-NEXT: error: 'attn.attention' op expects
+  // CHECK: error: 'attn.attention' op expects the heads of query
   // CHECK: null 1
   printf("null %d\n",
          mlirModuleIsNull(attuneAttentionCreateModule(context, &problem)));

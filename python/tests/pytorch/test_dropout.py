@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Dropout: what is kept by the text of the op's description, statistics, gradients, generators."""
+
+import importlib.util
+import itertools
+import pathlib
+
+import pytest
+import torch
+from conftest import find_chip
+from test_gradients import make_tensors
+from torch.utils.checkpoint import checkpoint
+
+import attune_mlir as attune
+
+_path = pathlib.Path(__file__).parents[3] / "test/Dialect/Attn/Reference/Inputs/dropout.py"
+_spec = importlib.util.spec_from_file_location("attn_dropout", _path)
+definition = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(definition)
+
+
+def find_factors(seed, p, batch, heads, seq_q, seq_k):
+    """What weights are multiplied by where the generator has this seed."""
+    torch.manual_seed(seed)
+    dropout = definition.Dropout(*torch.empty(2, dtype=torch.int64).random_().tolist(), p)
+    rows = itertools.product(range(batch * heads), range(seq_q))
+    return torch.tensor([[dropout.factor(head, m, n) for n in range(seq_k)] for head, m in rows]).view(batch, heads, seq_q, seq_k)
+
+
+def attend(q, k, v, factors, sinks=None):
+    """By the definition, of causal attention in float64."""
+    q, k, v = (x.double().transpose(1, 2) for x in (q, k, v))
+    k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, v))
+    scores = q @ k.mT * q.shape[-1] ** -0.5
+    diagonal = k.shape[2] - q.shape[2]
+    scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(diagonal + 1), -1e30)
+    lse = scores.logsumexp(-1, keepdim=True)
+    if sinks is not None:
+        lse = torch.logaddexp(lse, sinks.double()[None, :, None, None])
+    return (((scores - lse).exp() * factors) @ v).transpose(1, 2), lse[..., 0]
+
+
+@pytest.mark.parametrize("family", ["Ampere", "Hopper", "CDNA"])
+def test_results_and_gradients(family):
+    tensors = make_tensors(seq_q=21, seq_k=40)
+    sinks = torch.tensor([1.0, -2.0], requires_grad=True)
+    factors = find_factors(5, 0.25, 2, 2, 21, 40)
+    torch.manual_seed(5)
+    out, lse = attune.attention(*tensors, sinks=sinks, causal=True, dropout_p=0.25, return_lse=True, chip=find_chip(family))
+    expected, expected_lse = attend(*tensors, factors, sinks)
+    assert (out - expected).abs().max() < 5e-3 and (lse - expected_lse).abs().max() < 1e-3
+    out_grad, lse_grad = torch.randn_like(out), torch.randn_like(lse)
+    found = torch.autograd.grad([out, lse], [*tensors, sinks], [out_grad, lse_grad])
+    total = (expected * out_grad).sum() + (expected_lse * lse_grad).sum()
+    for grad, other in zip(found, torch.autograd.grad(total, [*tensors, sinks]), strict=True):
+        assert (grad - other).abs().max() < 2e-2
+
+
+def test_statistics():
+    q, k, v = (x.detach() for x in make_tensors(batch=1, seq_q=16, seq_k=64))
+    torch.manual_seed(1)
+    # Of values of 1, results say how much weight is kept.
+    ones = torch.stack([attune.attention(q * 0, k, v * 0 + 1, dropout_p=0.5) for _ in range(8)]).float()
+    kept = ones[..., 0] * 32
+    assert torch.equal(kept, kept.round()) and abs(kept.mean() / 64 - 0.5) < 0.01
+    assert abs(kept.var() - 16) < 3  # as of independent ones
+    whole = attune.attention(q, k, v).float()
+    several = torch.stack([attune.attention(q, k, v, dropout_p=0.1) for _ in range(24)]).float()
+    assert (several.mean(0) - whole).abs().mean() < several.std(0).mean() / 24**0.5 * 1.2
+    assert not torch.equal(several[0], several[1])
+
+
+def test_generator():
+    q, k, v = make_tensors(batch=1, seq_q=16, seq_k=16)
+    torch.manual_seed(3)
+    first = attune.attention(q, k, v, dropout_p=0.5)
+    second = attune.attention(q, k, v, dropout_p=0.5)
+    torch.manual_seed(3)
+    with torch.no_grad():
+        again = attune.attention(q, k, v, dropout_p=0.5)
+    assert torch.equal(first, again) and not torch.equal(first, second)
+    torch.manual_seed(3)
+    repeated = checkpoint(lambda *x: attune.attention(*x, dropout_p=0.5), q, k, v, use_reentrant=False)
+    grad = torch.randn_like(first)
+    for one, other in zip(torch.autograd.grad(first, (q, k, v), grad), torch.autograd.grad(repeated, (q, k, v), grad), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_autocast():
+    q, k, v = (x.detach().float() for x in make_tensors(batch=1, seq_q=16, seq_k=16))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert attune.attention(q, k, v, dropout_p=0.5).dtype == torch.bfloat16
+
+
+def test_errors():
+    q, k, v = make_tensors(batch=1, seq_q=16, seq_k=16)
+    for p, error, text in (
+        (1.0, ValueError, "expects dropout_p to be at least 0 and less than 1, but got 1.0"),
+        (-0.5, ValueError, "expects dropout_p to be at least 0 and less than 1, but got -0.5"),
+        ("0.1", TypeError, "expects dropout_p to be a number, but got"),
+        (True, TypeError, "expects dropout_p to be a number, but got"),
+    ):
+        with pytest.raises(error, match=text):
+            attune.attention(q, k, v, dropout_p=p)
+    with pytest.raises(NotImplementedError, match="expects no score_mod, .* beside dropout_p"):
+        attune.attention(q, k, v, dropout_p=0.5, score_mod=lambda s, b, h, m, n: s)
+    with pytest.raises(TypeError, match="expects tensors of PyTorch with dropout_p"):
+        attune.attention(q.detach().numpy(), k.detach().numpy(), v.detach().numpy(), dropout_p=0.5)
+    with pytest.raises(ValueError, match="expects out and stream in plain calls alone"):
+        attune.attention(q, k, v, dropout_p=0.5, out=torch.empty_like(q))
+    with pytest.raises(NotImplementedError, match="expects alibi_slopes without gradients"):
+        attune.attention(q, k, v, dropout_p=0.5, alibi_slopes=torch.ones(2, requires_grad=True))
+    with pytest.raises(NotImplementedError, match="expects dropout_p of 0 where PyTorch traces or maps"):
+        torch.vmap(lambda x: attune.attention(x, k, v, dropout_p=0.5))(q[None].detach())
+    out = attune.attention(q, k, v, dropout_p=0.5)
+    with pytest.raises(NotImplementedError, match="expects first derivatives of attention with dropout alone"):
+        torch.autograd.grad(out.sum(), q, create_graph=True)
+    assert torch.equal(attune.attention(q, k, v, dropout_p=0.0), attune.attention(q, k, v))
