@@ -64,7 +64,9 @@ struct Lanewise {
 /// Turns the scalar ops of one region into vector ops.
 class RegionVectorizer {
 public:
-  RegionVectorizer(OpBuilder &builder, tile::TileType type);
+  /// For so many registers of the tile, from the number `first` on.
+  RegionVectorizer(OpBuilder &builder, tile::TileType type, int64_t first,
+                   int64_t count);
 
   LogicalResult run(tile::MapOp op, ValueRange inputs,
                     const KernelContext &context);
@@ -117,7 +119,7 @@ private:
   OpBuilder &b;
   Location loc;
   tile::LayoutAttr layout;
-  int64_t rank;
+  int64_t rank, first;
   SmallVector<Partition> partitions{4};
   llvm::DenseMap<Value, Lanewise> known;
   llvm::DenseMap<std::pair<Value, unsigned>, Value> expanded;
@@ -125,14 +127,15 @@ private:
 
 } // namespace
 
-RegionVectorizer::RegionVectorizer(OpBuilder &builder, tile::TileType type)
+RegionVectorizer::RegionVectorizer(OpBuilder &builder, tile::TileType type,
+                                   int64_t first, int64_t count)
     : b(builder), loc(builder.getUnknownLoc()),
-      layout(type.getRegisterLayout()), rank(type.getRank()) {
-  int64_t count = laneVectorType(type).getNumElements();
+      layout(type.getRegisterLayout()), rank(type.getRank()), first(first) {
   for (auto [varies, partition] : llvm::enumerate(partitions)) {
     std::map<SmallVector<int64_t, 2>, int64_t> seen;
     for (int64_t reg = 0; reg < count; ++reg) {
-      SmallVector<int64_t, 2> place = layout.getRegisterCoordinates(reg, rank);
+      SmallVector<int64_t, 2> place =
+          layout.getRegisterCoordinates(first + reg, rank);
       for (auto [dim, coordinate] : llvm::enumerate(place))
         if (!(varies >> dim & 1))
           coordinate = 0;
@@ -510,8 +513,8 @@ void RegionVectorizer::mapPosition(BlockArgument argument, unsigned dim,
                                    Value own) {
   Lanewise position{Value(), 1u << dim};
   for (int64_t reg : partitions[position.varies].registers)
-    position.offsets.push_back(
-        static_cast<int32_t>(layout.getRegisterCoordinates(reg, rank)[dim]));
+    position.offsets.push_back(static_cast<int32_t>(
+        layout.getRegisterCoordinates(first + reg, rank)[dim]));
   auto type = vectorType(argument.getType(), position.varies);
   position.value = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(type, ArrayRef(position.offsets)));
@@ -542,13 +545,44 @@ LogicalResult RegionVectorizer::run(tile::MapOp op, ValueRange inputs,
   return success();
 }
 
+/// How many registers are worked out at once: all of them, but for random
+/// numbers, of which one call after the other is made, for its state takes more
+/// registers than what is left of it.
+static int64_t getStep(tile::MapOp op, int64_t count) {
+  constexpr int64_t kShareCall = 8;
+  bool draws = llvm::any_of(op.getBody().front(), [](Operation &inner) {
+    return isa<arith::MulUIExtendedOp>(inner);
+  });
+  return draws && count % kShareCall == 0 ? kShareCall : count;
+}
+
 LogicalResult
 MapPattern::matchAndRewrite(tile::MapOp op, OpAdaptor adaptor,
                             ConversionPatternRewriter &rewriter) const {
-  RegionVectorizer vectorizer(rewriter, op.getResult().getType());
-  if (failed(vectorizer.run(op, adaptor.getInputs(), context)))
-    return failure();
-  rewriter.replaceOp(op, vectorizer.result);
+  tile::TileType type = op.getResult().getType();
+  VectorType all = laneVectorType(type);
+  int64_t count = all.getNumElements(), step = getStep(op, count);
+  Value result;
+  for (int64_t first = 0; first < count; first += step) {
+    SmallVector<Value> inputs(adaptor.getInputs());
+    if (step < count)
+      for (Value &input : inputs)
+        input = vector::ExtractStridedSliceOp::create(
+            rewriter, op.getLoc(), input, first, step, /*stride=*/1);
+    RegionVectorizer vectorizer(rewriter, type, first, step);
+    if (failed(vectorizer.run(op, inputs, context)))
+      return failure();
+    if (step == count) {
+      result = vectorizer.result;
+      break;
+    }
+    if (!result)
+      result = arith::ConstantOp::create(rewriter, op.getLoc(),
+                                         rewriter.getZeroAttr(all));
+    result = vector::InsertStridedSliceOp::create(
+        rewriter, op.getLoc(), vectorizer.result, result, first, /*strides=*/1);
+  }
+  rewriter.replaceOp(op, result);
   return success();
 }
 

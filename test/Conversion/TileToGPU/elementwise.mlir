@@ -12,6 +12,8 @@
 !rows = !tile.tile<32xf32, registers, #rows>
 !partial = !tile.tile<32x4xf32, registers, #partial>
 !renamed = !tile.tile<32x8xf32, registers, #renamed>
+#wide = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[2, 0, 16]]>
+!wide = !tile.tile<32x32xf32, registers, #wide>
 
 gpu.module @kernels {
   // Positions are 32-bit vectors of what differs in a thread, two rows or two columns: the register's part is a constant. A sum
@@ -128,6 +130,32 @@ gpu.module @kernels {
       tile.yield %f : f32
     } : () -> !acc
     tile.store %a, %m[%c0, %c0] : !acc, memref<32x8xf32>
+    gpu.return
+  }
+
+  // What is made of random numbers is made for eight registers and then for the others: many products at once take many registers.
+  // CHECK-LABEL: gpu.func @draws
+  gpu.func @draws(%m: memref<32x32xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK: arith.mului_extended {{.*}} : vector<2xi32>
+    // CHECK: arith.addf {{.*}} : vector<8xf32>
+    // CHECK: arith.mului_extended {{.*}} : vector<2xi32>
+    // CHECK: arith.addf {{.*}} : vector<8xf32>
+    // CHECK-NOT: mului_extended
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %t = tile.fill %zero : f32 -> !wide
+    %a = tile.map(%t) {
+    ^bb0(%x: f32, %i: index, %j: index):
+      %c-2 = arith.constant -2 : index
+      %factor = arith.constant 77 : i32
+      %group = arith.andi %j, %c-2 : index
+      %number = arith.index_cast %group : index to i32
+      %low, %high = arith.mului_extended %number, %factor : i32
+      %f = arith.bitcast %high : i32 to f32
+      %y = arith.addf %x, %f : f32
+      tile.yield %y : f32
+    } : (!wide) -> !wide
+    tile.store %a, %m[%c0, %c0] : !wide, memref<32x32xf32>
     gpu.return
   }
 
