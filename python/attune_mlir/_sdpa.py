@@ -29,8 +29,6 @@ def _attend(
     enable_gqa: bool = False,
 ) -> torch.Tensor:
     """TypeError, ValueError and NotImplementedError say what we have no kernel for."""
-    if dropout_p:
-        raise NotImplementedError("expects no dropout")
     if query.dim() != 4 or key.dim() != 4:
         raise NotImplementedError("expects 4 dimensions")
     if query.shape[1] != key.shape[1] and not enable_gqa:
@@ -39,8 +37,11 @@ def _attend(
         raise NotImplementedError("expects a mask or is_causal, not both")
     is_square = query.shape[2] == key.shape[2]
     if attn_mask is None and (is_square or not is_causal):
-        found: torch.Tensor = _attention.attention(query, key, value, causal=is_causal, scale=scale, layout="bhsd")
+        options: dict[str, Any] = {"causal": is_causal, "scale": scale, "layout": "bhsd", "dropout_p": dropout_p}
+        found: torch.Tensor = _attention.attention(query, key, value, **options)
         return found
+    if dropout_p:
+        raise NotImplementedError("expects no dropout beside a mask")
     if attn_mask is None:
         form = _flex.Form(mask_mod=_see_earlier, scale=scale)
     else:

@@ -94,8 +94,6 @@ def forward(
     **options: Any,
 ) -> tuple[torch.Tensor, None]:
     """One layer's attention: query [batch, heads, queries, head_dim], the result [batch, queries, heads, head_dim]."""
-    if dropout:
-        raise NotImplementedError(f"expects no dropout, which attune_mlir has no kernel for, but got {dropout}: call model.eval()")
     if options.get("cache") is not None:
         raise NotImplementedError("expects keys and values of one tensor, but got a paged cache")
     score_mod: Callable[..., Any] | None = None
@@ -113,7 +111,9 @@ def forward(
     sinks = None if s_aux is None else s_aux.float()
     q, k, v = (x.transpose(1, 2) for x in (query, key, value))
     if score_mod is None and mask_mod is None:
-        return _attention.attention(q, k, v, causal=causal, scale=scaling, softcap=softcap, sinks=sinks), None
+        return _attention.attention(q, k, v, causal=causal, scale=scaling, softcap=softcap, sinks=sinks, dropout_p=dropout), None
+    if dropout:
+        raise NotImplementedError(f"expects no dropout beside masks and biases that are functions, but got {dropout}: call model.eval()")
     form = _flex.Form(score_mod, mask_mod, scale=scaling, causal=causal, softcap=softcap, layout="bshd")
     return _flex.compute({"query": q, "key": k, "value": v}, form, sinks=sinks)[0], None
 

@@ -86,6 +86,22 @@ def test_generator():
         assert torch.equal(one, other)
 
 
+def test_callers():
+    """PyTorch's own function, and a layer of a model of transformers."""
+    from attune_mlir import _transformers
+
+    q, k, v = make_tensors(batch=1, seq_q=16, seq_k=16)
+    torch.manual_seed(3)
+    expected = attune.attention(q, k, v, causal=True, dropout_p=0.5)
+    inputs = [x.transpose(1, 2) for x in (q, k, v)]
+    torch.manual_seed(3)
+    with attune.sdpa() as used:
+        found = torch.nn.functional.scaled_dot_product_attention(*inputs, dropout_p=0.5, is_causal=True, enable_gqa=True)
+    assert used.calls == 1 and torch.equal(found.transpose(1, 2), expected)
+    torch.manual_seed(3)
+    assert torch.equal(_transformers.forward(torch.nn.Module(), *inputs, None, dropout=0.5)[0], expected)
+
+
 def test_autocast():
     q, k, v = (x.detach().float() for x in make_tensors(batch=1, seq_q=16, seq_k=16))
     with torch.autocast("cpu", dtype=torch.bfloat16):
