@@ -46,16 +46,20 @@ public:
   Value toWord(Value index) {
     return arith::IndexCastOp::create(*this, getI32Type(), index);
   }
+  Value select(Value condition, Value ifTrue, Value ifFalse) {
+    return arith::SelectOp::create(*this, condition, ifTrue, ifFalse);
+  }
   /// The upper and the lower half of a product.
-  std::pair<Value, Value> multiply(uint32_t factor, Value number) {
-    auto product = arith::MulUIExtendedOp::create(*this, word(factor), number);
+  std::pair<Value, Value> multiply(Value factor, Value number) {
+    auto product = arith::MulUIExtendedOp::create(*this, factor, number);
     return {product.getHigh(), product.getLow()};
   }
   Value mix(Value first, Value second, Value key) {
     return arith::XOrIOp::create(
         *this, arith::XOrIOp::create(*this, first, second), key);
   }
-  Words draw(Words counter, Value key0, Value key1);
+  /// The word of the number 2 * isUpper + isOdd.
+  Value draw(Words counter, Value key0, Value key1, Value isUpper, Value isOdd);
   /// Whether a bit of an index is set.
   Value hasBit(Value position, int64_t bit) {
     Value rest = arith::AndIOp::create(*this, position, index(bit));
@@ -65,21 +69,25 @@ public:
 };
 } // namespace
 
-Philox::Words Philox::draw(Words counter, Value key0, Value key1) {
+Value Philox::draw(Words counter, Value key0, Value key1, Value isUpper,
+                   Value isOdd) {
   constexpr int kRounds = 10;
-  constexpr uint32_t kFactors[] = {0xD2511F53, 0xCD9E8D57},
-                     kSteps[] = {0x9E3779B9, 0xBB67AE85};
-  for (int round = 0; round < kRounds; ++round) {
-    if (round > 0) {
-      key0 = arith::AddIOp::create(*this, key0, word(kSteps[0]));
-      key1 = arith::AddIOp::create(*this, key1, word(kSteps[1]));
-    }
-    auto [high0, low0] = multiply(kFactors[0], counter[0]);
-    auto [high1, low1] = multiply(kFactors[1], counter[2]);
+  Value factors[] = {word(0xD2511F53), word(0xCD9E8D57)},
+        steps[] = {word(0x9E3779B9), word(0xBB67AE85)};
+  for (int round = 1; round < kRounds; ++round) {
+    auto [high0, low0] = multiply(factors[0], counter[0]);
+    auto [high1, low1] = multiply(factors[1], counter[2]);
     counter = {mix(high1, counter[1], key0), low1, mix(high0, counter[3], key1),
                low0};
+    key0 = arith::AddIOp::create(*this, key0, steps[0]);
+    key1 = arith::AddIOp::create(*this, key1, steps[1]);
   }
-  return counter;
+  // Of the last round, one product has the word.
+  auto [high, low] = multiply(select(isUpper, factors[0], factors[1]),
+                              select(isUpper, counter[0], counter[2]));
+  return select(isOdd, low,
+                mix(high, select(isUpper, counter[3], counter[1]),
+                    select(isUpper, key1, key0)));
 }
 
 Dropout::Dropout(OpBuilder &builder, Location loc, AttentionOpInterface op,
@@ -105,11 +113,8 @@ Value Dropout::isKept(OpBuilder &builder, Location loc, Value b, Value h,
         keys = p.toWord(arith::AndIOp::create(p, n, group));
   Value head =
       p.toWord(arith::AddIOp::create(p, arith::MulIOp::create(p, b, heads), h));
-  Philox::Words words = p.draw({keys, head, queries, offset}, seed[0], seed[1]);
-  Value isOddQuery = p.hasBit(m, kWordBit), isOddKey = p.hasBit(n, kWordBit);
-  Value even = arith::SelectOp::create(p, isOddQuery, words[2], words[0]),
-        odd = arith::SelectOp::create(p, isOddQuery, words[3], words[1]);
-  Value word = arith::SelectOp::create(p, isOddKey, odd, even);
+  Value word = p.draw({keys, head, queries, offset}, seed[0], seed[1],
+                      p.hasBit(m, kWordBit), p.hasBit(n, kWordBit));
   // The byte becomes the highest one: what is below changes no comparison.
   Value left = arith::AddIOp::create(
       p,
