@@ -236,13 +236,14 @@ def AttuneEmitBinaryPass : Pass<"attune-emit-binary", "::mlir::ModuleOp"> {
 }
 
 def AttuneExpandFloat8Pass : Pass<"attune-expand-float8"> {
-  let summary = "Widens numbers of 8 bits by arithmetic on their bits";
+  let summary = "Converts numbers of 8 bits by arithmetic on their bits";
   let description = [{
     `arith.extf` of f8E4M3FN, f8E5M2, f8E4M3FNUZ or f8E5M2FNUZ, scalars and vectors, becomes integer arithmetic, and at most one
     subtraction of f32. It is exact, of subnormal numbers too, and NaN stays NaN. `arith.sitofp` of i8 to f16, bf16 or f32 becomes
-    the lowest bits of a power of 2, which is subtracted. `convert-kernel-to-llvm` does the same.
+    the lowest bits of a power of 2, which is subtracted. `arith.truncf` of f32 to floats of 8 bits rounds to nearest, halfway to even,
+    and to the largest number what is beyond it, infinities too. `convert-kernel-to-llvm` does the same where a chip has no instruction.
 
-    **Input**: any ops. **Output**: no such `arith.extf` or `arith.sitofp`.
+    **Input**: any ops. **Output**: no such `arith.extf`, `arith.sitofp` or `arith.truncf`.
     **Errors**: none.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];

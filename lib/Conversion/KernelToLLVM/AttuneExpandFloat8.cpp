@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// attune-expand-float8: numbers of 8 bits become wider ones by arithmetic on
-// their bits, without subnormal numbers of f32, which GPUs may take for 0.
+// attune-expand-float8: numbers of 8 bits become wider ones, and f32 becomes
+// floats of 8, by arithmetic on their bits, without subnormal numbers of f32,
+// which GPUs may take for 0.
 
 #include "ExpandMath.h"
 #include "attune/Conversion/Passes.h"
@@ -126,7 +127,75 @@ static Value toFloatOfNatural(BitBuilder &b, Value natural, Type to) {
   return to.isF32() ? single : toBFloat(b, single);
 }
 
+/// A number to nearest, halfway to even, and to the largest what is beyond it.
+static Value toNarrow(BitBuilder &b, Value number, FloatType type) {
+  const llvm::fltSemantics &format = type.getFloatSemantics();
+  constexpr int64_t kBias = 127, kMantissa = 23, kInfinity = 0x7f800000;
+  int64_t mantissa = APFloat::semanticsPrecision(format) - 1,
+          minExponent = APFloat::semanticsMinExponent(format),
+          bias = 1 - minExponent, dropped = kMantissa - mantissa,
+          half = int64_t(1) << (dropped - 1);
+  auto bitsOf = [](double value) -> int64_t {
+    return llvm::bit_cast<int32_t>(static_cast<float>(value));
+  };
+  auto add = [&](Value left, Value right) -> Value {
+    return arith::AddIOp::create(b, left, right);
+  };
+  Value bits = b.cast(b.getI32Type(), number);
+  Value all = arith::AndIOp::create(b, bits, b.word(0x7fffffff));
+  Value magnitude = arith::MinUIOp::create(
+      b, all, b.word(bitsOf(APFloat::getLargest(format).convertToDouble())));
+  Value isOdd = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, magnitude, b.word(dropped)), b.word(1));
+  Value rounded = arith::ShRUIOp::create(
+      b, add(magnitude, add(isOdd, b.word(half - 1))), b.word(dropped));
+  Value normal =
+      add(rounded, b.word((bias - kBias) * (int64_t(1) << mantissa)));
+  // A subnormal number is a multiple of the least one, which is the last bit of
+  // what is added.
+  double large = std::ldexp(1.0, static_cast<int>(minExponent + dropped));
+  Value sum = arith::AddFOp::create(
+      b, b.cast(b.getF32Type(), magnitude),
+      b.constant(b.getF32FloatAttr(static_cast<float>(large))));
+  Value subnormal = add(b.cast(b.getI32Type(), sum), b.word(-bitsOf(large)));
+  Value isSubnormal =
+      b.compare(arith::CmpIPredicate::ult, magnitude,
+                bitsOf(std::ldexp(1.0, static_cast<int>(minExponent))));
+  Value code = b.select(isSubnormal, subnormal, normal);
+  Value sign = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, bits, b.word(24)), b.word(0x80));
+  Value isNaN = b.compare(arith::CmpIPredicate::ugt, all, kInfinity);
+  // Those without a negative zero have the NaN in its place.
+  bool isUnsignedZero = isa<Float8E4M3FNUZType, Float8E5M2FNUZType>(type);
+  if (isUnsignedZero)
+    sign =
+        b.select(b.compare(arith::CmpIPredicate::eq, code, 0), b.word(0), sign);
+  Value result = b.select(isNaN, b.word(isUnsignedZero ? 0x80 : 0x7f),
+                          arith::OrIOp::create(b, code, sign));
+  return b.cast(type,
+                arith::TruncIOp::create(b, b.with(b.getI8Type()), result));
+}
+
+static bool isFloat8(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
+             Float8E5M2FNUZType>(type);
+}
+
 namespace {
+// Pattern: arith.truncf of f32 to a float of 8 bits -> its bits, rounded
+struct TruncatePattern : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::TruncFOp op,
+                                PatternRewriter &rewriter) const override {
+    Type to = getElementTypeOrSelf(op.getType());
+    if (!isFloat8(to) || !getElementTypeOrSelf(op.getIn().getType()).isF32())
+      return rewriter.notifyMatchFailure(op, "other floats");
+    BitBuilder b(op.getLoc(), rewriter, op.getType());
+    rewriter.replaceOp(op, toNarrow(b, op.getIn(), cast<FloatType>(to)));
+    return success();
+  }
+};
+
 // Pattern: arith.extf of a float of 8 bits -> its bits, moved
 struct ExtendPattern : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -134,8 +203,7 @@ struct ExtendPattern : OpRewritePattern<arith::ExtFOp> {
                                 PatternRewriter &rewriter) const override {
     auto from = cast<FloatType>(getElementTypeOrSelf(op.getIn().getType())),
          to = cast<FloatType>(getElementTypeOrSelf(op.getType()));
-    if (!isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
-             Float8E5M2FNUZType>(from))
+    if (!isFloat8(from))
       return rewriter.notifyMatchFailure(op, "other floats");
     BitBuilder b(op.getLoc(), rewriter, op.getType());
     Value bits = b.cast(b.getI8Type(), op.getIn());
@@ -186,5 +254,6 @@ struct AttuneExpandFloat8
 
 void attune::populateExpandFloat8Patterns(RewritePatternSet &patterns,
                                           PatternBenefit benefit) {
-  patterns.add<ExtendPattern, IntegerPattern>(patterns.getContext(), benefit);
+  patterns.add<ExtendPattern, IntegerPattern, TruncatePattern>(
+      patterns.getContext(), benefit);
 }

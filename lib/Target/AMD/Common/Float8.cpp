@@ -17,14 +17,15 @@ namespace {
 // Pattern: arith.truncf of vectors of f32 to 8-bit floats ->
 // rocdl.cvt.pk.fp8.f32 or rocdl.cvt.pk.bf8.f32 of pairs
 struct TruncatePairsPattern : ConvertOpToLLVMPattern<arith::TruncFOp> {
-  using ConvertOpToLLVMPattern<arith::TruncFOp>::ConvertOpToLLVMPattern;
+  TruncatePairsPattern(LLVMTypeConverter &converter, tile::TargetAttr target)
+      : ConvertOpToLLVMPattern(converter, kTargetBenefit), target(target) {}
 
   LogicalResult
   matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     auto type = dyn_cast<VectorType>(op.getType());
     if (!type || type.getRank() != 1 || type.getNumElements() % 2 != 0 ||
-        type.getElementTypeBitWidth() != 8 ||
+        !multiplies(type.getElementType()) ||
         !getElementTypeOrSelf(op.getIn().getType()).isF32())
       return rewriter.notifyMatchFailure(op, "no pairs of 8-bit floats of f32");
     Location loc = op.getLoc();
@@ -68,14 +69,23 @@ struct TruncatePairsPattern : ConvertOpToLLVMPattern<arith::TruncFOp> {
     rewriter.replaceOp(op, result);
     return success();
   }
+
+private:
+  /// Whether bits are those of this type: what the chip multiplies is what its
+  /// instructions round to.
+  bool multiplies(Type type) const {
+    return type.getIntOrFloatBitWidth() == 8 &&
+           llvm::any_of(target.getMma(), [&](tile::MmaAtomAttr atom) {
+             return atom.getLhsType() == type;
+           });
+  }
+
+  tile::TargetAttr target;
 };
 } // namespace
 
 void amd::populateFloat8Conversions(LLVMTypeConverter &converter,
                                     RewritePatternSet &patterns,
                                     tile::TargetAttr target) {
-  if (llvm::any_of(target.getMma(), [](tile::MmaAtomAttr atom) {
-        return atom.getLhsType().getIntOrFloatBitWidth() == 8;
-      }))
-    patterns.add<TruncatePairsPattern>(converter, kTargetBenefit);
+  patterns.add<TruncatePairsPattern>(converter, target);
 }
