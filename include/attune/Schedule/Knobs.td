@@ -209,6 +209,16 @@ def Knobs_Merge : KnobSet<"merge", "Merge", [Knob_NumWarps], [
 ], "`attn.merge`">;
 
 //===----------------------------------------------------------------------===//
+// Operands of 8 bits
+//===----------------------------------------------------------------------===//
+
+def Knobs_Quantize : KnobSet<"quantize", "Quantize", [Knob_NumWarps], [
+  ProblemSize<"batch", "Batch size">,
+  ProblemSize<"heads", "Number of heads">,
+  ProblemSize<"seq-q", "Number of rows of a head">
+], "`attn.quantize`">;
+
+//===----------------------------------------------------------------------===//
 // Matmul
 //===----------------------------------------------------------------------===//
 

@@ -7,9 +7,7 @@
 
 include "attune/Dialect/Attn/IR/AttnMergeOp.td"
 include "attune/Dialect/Attn/IR/AttnOpBase.td"
-
-// What it stores, of integers as well.
-defvar Attn_Stored = 4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8]>;
+include "attune/Dialect/Attn/IR/AttnQuantizeOp.td"
 
 def Attn_AttentionOp : Attn_Op<"attention", [
     Pure, AttrSizedOperandSegments, SingleBlock, DeclareOpInterfaceMethods<AttentionOpInterface, ["getTensorRoles"]>,

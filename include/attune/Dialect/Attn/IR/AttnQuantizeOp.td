@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What makes operands of 8 bits and their scales.
+
+#ifndef ATTUNE_DIALECT_ATTN_QUANTIZEOP_TD
+#define ATTUNE_DIALECT_ATTN_QUANTIZEOP_TD
+
+include "attune/Dialect/Attn/IR/AttnOpBase.td"
+
+defvar Attn_Narrow = 4DTensorOf<[F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ]>;
+
+def Attn_QuantizeOp : Attn_Op<"quantize", [
+    Pure,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let summary = "A tensor in 8 bits, and what its elements are to be multiplied by";
+  let description = [{
+    Makes queries, keys or values of 8 bits, with scales as `attn.attention` takes them. For the elements `x` that share a scale:
+
+    ```
+    y         = x                                                   or x * H, by rows, with rotate
+    scale     = max(|y|) / largest                                  1 where all y are 0
+    quantized = round(y * (1 / scale))                              so that y is about quantized * scale
+    ```
+
+    `largest` is the largest finite number of the type of the result (448 for f8E4M3FN, 57344 for f8E5M2, 240 for f8E4M3FNUZ). The maximum is that of
+    finite elements, so that an infinite one does not make others 0: it becomes the largest number of its sign, in types with infinities, too. A NaN stays NaN, and others do not
+    know of it. A scale is at least 2^-126, so that its reciprocal is finite.
+
+    Which elements share a scale is said as for `attn.attention`: scales have the dimensions of the tensor, in its order, and
+    `blocks [I, J, K, L]` says how many neighbours along a dimension share one, 1 where no blocks are written, and all of a dimension for
+    which scales have a static size of 1. Here these are rows of one head: each row alone, blocks of rows, or all rows of a head of a batch.
+
+    With `rotate`, rows are multiplied by `H[i,j] = (-1)^popcount(i & j) / sqrt(d)`, the normalized Hadamard matrix in Sylvester's order.
+    It spreads an outlier over its row, so that it costs the others fewer bits (Ashkboos et al., QuaRot, 2024; Shah et al., FlashAttention-3, 2024, section 3.3). H is orthogonal:
+    scores do not change where queries and keys are both rotated. One that is infinite or NaN is spread as well.
+
+    **Preconditions**
+    - `order` is a permutation of the letters b, h, s and d (quantize_c1).
+    - No static size exceeds 2147483647 (quantize_c2); the head size is static and at least 1 (quantize_c3).
+    - The quantized tensor has the shape of the input (quantize_c4).
+    - Blocks are four, of at least 1: 1 along b and h, and along d 1 or the head size (quantize_c5).
+    - Scales are as many as batches and heads along these, 1 along d, and along s 1 or one for each block (quantize_c6).
+    - With `rotate`, the head size is a power of 2 (quantize_c7).
+    - Encodings are absent or `#attn.strided`; strides of results are known, and no two of their elements share a place;
+      no tensor has more bytes than 63 bits can count (attention_c9, attention_c18, attention_c19).
+
+    **Postconditions**
+    - All is computed in f32 and rounded once, to nearest, halfway to even, and to the largest number what is beyond it.
+    - Subnormal numbers of f32 may count as 0.
+
+    **Example**
+    ```mlir
+    // A scale for 64 keys of a head, and one for each query.
+    %k8, %ks = attn.quantize %k blocks [1, 1, 64, 1] rotate : tensor<2x4x8192x64xbf16> -> tensor<2x4x8192x64xf8E4M3FN>, tensor<2x4x128x1xf32>
+    %q8, %qs = attn.quantize %q rotate : tensor<2x16x?x64xbf16> -> tensor<2x16x?x64xf8E4M3FN>, tensor<2x16x?x1xf32>
+    // All values of a head share one.
+    %v8, %vs = attn.quantize %v : tensor<2x4x8192x64xbf16> -> tensor<2x4x8192x64xf8E4M3FN>, tensor<2x4x1x1xf32>
+    %o = attn.attention %q8, %k8, %v8 query_scales(%qs : tensor<2x16x?x1xf32>)
+       key_scales(%ks, [1, 1, 64, 1] : tensor<2x4x128x1xf32>) value_scales(%vs : tensor<2x4x1x1xf32>)
+       : tensor<2x16x?x64xf8E4M3FN>, tensor<2x4x8192x64xf8E4M3FN>, tensor<2x4x8192x64xf8E4M3FN>
+    ```
+
+    **Errors**
+    - `expects rows that share a scale to be of one batch and head, blocks of 1 along dimension 0, but got 2`.
+    - `expects scales to have 1 or 128 elements along dimension 2, but got 64`.
+    - `expects a head size that is a power of 2 to rotate, but got 80`.
+  }];
+  let arguments = (ins
+    Attn_Operand:$input,
+    OptionalAttr<DenseI64ArrayAttr>:$blocks,
+    UnitAttr:$rotate,
+    DefaultValuedStrAttr<StrAttr, "bhsd">:$order,
+    OptionalAttr<Schedule_QuantizeAttr>:$schedule);
+  let results = (outs Attn_Narrow:$quantized, 4DTensorOf<[F32]>:$scales);
+  let assemblyFormat = [{
+    $input (`blocks` $blocks^)? (`rotate` $rotate^)? (`order` `(` custom<Order>($order)^ `)`)?
+    (`schedule` `(` $schedule^ `)`)? attr-dict-with-keyword
+    `:` type($input) `->` type($quantized) `,` type($scales)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Positions of the dimensions of all three tensors.
+    int64_t getBatchPos() { return getOrder().find('b'); }
+    int64_t getHeadPos() { return getOrder().find('h'); }
+    int64_t getSeqPos() { return getOrder().find('s'); }
+    int64_t getHeadDimPos() { return getOrder().find('d'); }
+
+    ::mlir::RankedTensorType getInputType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getInput().getType());
+    }
+    int64_t getHeadDim() { return getInputType().getDimSize(getHeadDimPos()); }
+    /// How many rows share a scale; ShapedType::kDynamic for all of a head.
+    int64_t getBlockRows();
+  }];
+}
+
+#endif // ATTUNE_DIALECT_ATTN_QUANTIZEOP_TD
