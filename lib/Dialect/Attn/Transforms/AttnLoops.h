@@ -161,6 +161,8 @@ void emitGradientLoops(mlir::RewriterBase &rewriter, AttentionGradOp op,
 /// Replaces the op by the loops that compute its results.
 void emitMergeLoops(mlir::RewriterBase &rewriter, MergeOp op,
                     ReferencePrecision output, ReferencePrecision precision);
+void emitQuantizeLoops(mlir::RewriterBase &rewriter, QuantizeOp op,
+                       ReferencePrecision output);
 
 } // namespace attune::attn
 

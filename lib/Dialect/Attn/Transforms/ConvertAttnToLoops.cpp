@@ -304,7 +304,7 @@ struct ConvertAttnToLoops
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<AttentionOpInterface, MergeOp>(op))
+      if (isa<AttentionOpInterface, MergeOp, QuantizeOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)
@@ -316,6 +316,8 @@ private:
   void emit(IRRewriter &rewriter, Operation *op) {
     if (auto merge = dyn_cast<MergeOp>(op))
       return emitMergeLoops(rewriter, merge, output, precision);
+    if (auto quantize = dyn_cast<QuantizeOp>(op))
+      return emitQuantizeLoops(rewriter, quantize, output);
     expandShortForms(rewriter, cast<AttentionOpInterface>(op));
     if (auto grad = dyn_cast<AttentionGradOp>(op))
       emitGradientLoops(rewriter, grad, output, precision);

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference of attn.quantize: of the rows that share a scale first their
+// maximum, and then their quotients, which are rounded if 8 bits are written.
+
+#include "AttnLoops.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace attune::attn;
+
+namespace {
+class QuantizeEmitter : public RowEmitter {
+public:
+  QuantizeEmitter(RewriterBase &rewriter, QuantizeOp op,
+                  ReferencePrecision output)
+      : RowEmitter(rewriter, op, op.getOrder(),
+                   cast<FloatType>(getElementTypeOrSelf(op.getQuantized())),
+                   output, ReferencePrecision::F32),
+        op(op) {}
+
+  void emit();
+
+private:
+  void emitBlock(ValueRange block);
+  /// A row as it is quantized.
+  Value loadRow(Value b, Value h, Value s);
+  /// The sum of the rows of the matrix, each times an element.
+  Value multiplyByHadamard(ArrayRef<Value> place);
+  /// (-1)^popcount(i & j) for each column j.
+  Value makeSigns(Value i);
+  /// The largest amount of what is finite, and `carried`.
+  Value addAmounts(Value carried, Value elements);
+  Value makeScale(Value amount);
+  /// Those beyond the largest number, also infinite ones, are that.
+  Value saturate(Value elements);
+  Value splat(Value scalar) {
+    return vector::BroadcastOp::create(
+        builder, VectorType::get(op.getHeadDim(), scalar.getType()), scalar);
+  }
+  float getLargest() {
+    return APFloat::getLargest(element.getFloatSemantics()).convertToDouble();
+  }
+
+  QuantizeOp op;
+  Value input, quantized, scales;
+};
+} // namespace
+
+Value QuantizeEmitter::makeSigns(Value i) {
+  int64_t count = op.getHeadDim();
+  SmallVector<int32_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Value columns =
+      arith::ConstantOp::create(builder, builder.getI32VectorAttr(numbers));
+  Value word = arith::IndexCastOp::create(builder, builder.getI32Type(), i);
+  Value bits = arith::AndIOp::create(builder, columns, splat(word));
+  auto constant = [&](int64_t value) {
+    return splat(arith::ConstantIntOp::create(builder, value, 32));
+  };
+  // The parity of the bits, in the last one.
+  for (int64_t shift : {16, 8, 4, 2, 1})
+    bits = arith::XOrIOp::create(
+        builder, bits, arith::ShRUIOp::create(builder, bits, constant(shift)));
+  Value isOdd = arith::CmpIOp::create(
+      builder, arith::CmpIPredicate::ne,
+      arith::AndIOp::create(builder, bits, constant(1)), constant(0));
+  return arith::SelectOp::create(builder, isOdd, splat(createF32(-1)),
+                                 splat(createF32(1)));
+}
+
+Value QuantizeEmitter::multiplyByHadamard(ArrayRef<Value> place) {
+  int64_t count = op.getHeadDim();
+  auto loop = scf::ForOp::create(builder, zero, createIndex(count), one,
+                                 createZeros(count));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value i = loop.getInductionVar();
+  SmallVector<Value, 4> indices(place);
+  indices[find('d')] = i;
+  Value number = memref::LoadOp::create(builder, input, indices);
+  if (!number.getType().isF32())
+    number = arith::ExtFOp::create(builder, builder.getF32Type(), number);
+  Value sum = addMultiple(loop.getRegionIterArg(0), number, makeSigns(i));
+  scf::YieldOp::create(builder, sum);
+  builder.setInsertionPointAfter(loop);
+  auto norm = static_cast<float>(1 / std::sqrt(static_cast<double>(count)));
+  return arith::MulFOp::create(builder, loop.getResult(0),
+                               splat(createF32(norm)));
+}
+
+Value QuantizeEmitter::loadRow(Value b, Value h, Value s) {
+  SmallVector<Value, 4> place = getIndices(b, h, s);
+  if (op.getRotate())
+    return multiplyByHadamard(place);
+  return loadF32(input, place, op.getHeadDim());
+}
+
+Value QuantizeEmitter::addAmounts(Value carried, Value elements) {
+  Value amounts = math::AbsFOp::create(builder, elements);
+  Value infinity = splat(createF32(std::numeric_limits<float>::infinity()));
+  Value isFinite = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT,
+                                         amounts, infinity);
+  Value known = arith::SelectOp::create(builder, isFinite, amounts,
+                                        createZeros(op.getHeadDim()));
+  return vector::ReductionOp::create(builder, vector::CombiningKind::MAXNUMF,
+                                     known, carried);
+}
+
+Value QuantizeEmitter::saturate(Value elements) {
+  Value largest = splat(createF32(getLargest()));
+  Value isBeyond =
+      arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT,
+                            math::AbsFOp::create(builder, elements), largest);
+  return arith::SelectOp::create(
+      builder, isBeyond, math::CopySignOp::create(builder, largest, elements),
+      elements);
+}
+
+Value QuantizeEmitter::makeScale(Value amount) {
+  Value quotient = arith::MaxNumFOp::create(
+      builder, arith::DivFOp::create(builder, amount, createF32(getLargest())),
+      createF32(std::numeric_limits<float>::min()));
+  Value isZero = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ,
+                                       amount, createF32(0));
+  return arith::SelectOp::create(builder, isZero, createF32(1), quotient);
+}
+
+void QuantizeEmitter::emitBlock(ValueRange block) {
+  Value b = block[0], h = block[1], rows = getSize(input, find('s'));
+  Value first = zero, end = rows;
+  if (int64_t size = op.getBlockRows(); ShapedType::isStatic(size)) {
+    first = arith::MulIOp::create(builder, block[2], createIndex(size));
+    end = arith::MinUIOp::create(
+        builder, arith::AddIOp::create(builder, first, createIndex(size)),
+        rows);
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  auto search = scf::ForOp::create(builder, first, end, one, createF32(0));
+  builder.setInsertionPointToStart(search.getBody());
+  scf::YieldOp::create(builder,
+                       addAmounts(search.getRegionIterArg(0),
+                                  loadRow(b, h, search.getInductionVar())));
+  builder.setInsertionPointAfter(search);
+  Value scale = makeScale(search.getResult(0));
+  memref::StoreOp::create(builder, scale, scales, getIndices(b, h, block[2]));
+  Value inverse = splat(arith::DivFOp::create(builder, createF32(1), scale));
+  auto loop = scf::ForOp::create(builder, first, end, one);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value s = loop.getInductionVar();
+  Value scaled = arith::MulFOp::create(builder, loadRow(b, h, s), inverse);
+  store(saturate(scaled), quantized, getIndices(b, h, s));
+}
+
+void QuantizeEmitter::emit() {
+  builder.setInsertionPoint(op);
+  input = toBuffer(op.getInput());
+  zero = createIndex(0);
+  one = createIndex(1);
+  Value b = getSize(input, find('b')), h = getSize(input, find('h')),
+        s = getSize(input, find('s'));
+  auto type = cast<RankedTensorType>(op.getQuantized().getType());
+  if (output == ReferencePrecision::F32)
+    type = type.clone(builder.getF32Type());
+  quantized = allocate(type, getIndices(b, h, s));
+  Value blocks = one;
+  if (int64_t block = op.getBlockRows(); ShapedType::isStatic(block))
+    blocks = builder.createOrFold<arith::CeilDivUIOp>(s, createIndex(block));
+  scales = allocate(op.getScales().getType(), getIndices(b, h, blocks));
+  auto loop = scf::ParallelOp::create(builder, ValueRange{zero, zero, zero},
+                                      ValueRange{b, h, blocks},
+                                      ValueRange{one, one, one});
+  builder.setInsertionPointToStart(loop.getBody());
+  emitBlock(loop.getInductionVars());
+  builder.setInsertionPointAfter(loop);
+  rewriter.replaceOp(op, {toTensor(quantized), toTensor(scales)});
+}
+
+void attune::attn::emitQuantizeLoops(RewriterBase &rewriter, QuantizeOp op,
+                                     ReferencePrecision output) {
+  QuantizeEmitter(rewriter, op, output).emit();
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The reference of attn.quantize.
+//
+// RUN: attune-opt %s --convert-attn-to-loops | FileCheck %s
+// RUN: attune-opt %s --convert-attn-to-loops="output=f32" | FileCheck %s --check-prefix=F32
+
+// The rows of a block twice.
+// CHECK-LABEL: func.func @blocks
+// CHECK: scf.parallel
+// CHECK:   scf.for
+// CHECK:     math.absf
+// CHECK:     vector.reduction <maxnumf>
+// CHECK:   arith.divf
+// CHECK:   memref.store {{.+}} : memref<2x4x2x1xf32>
+// CHECK:   scf.for
+// CHECK:     arith.truncf {{.+}} to vector<64xf8E4M3FN>
+// CHECK:     vector.store {{.+}} : memref<2x4x100x64xf8E4M3FN>
+// CHECK-NOT: attn.quantize
+// F32-LABEL: func.func @blocks
+// F32-SAME: -> (tensor<2x4x100x64xf32>, tensor<2x4x2x1xf32>)
+// F32-NOT: arith.truncf
+func.func @blocks(%x: tensor<2x4x100x64xf16>) -> (tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x2x1xf32>) {
+  %y, %s = attn.quantize %x blocks [1, 1, 64, 1] : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x2x1xf32>
+  return %y, %s : tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x2x1xf32>
+}
+
+// CHECK-LABEL: func.func @rotated
+// CHECK: scf.parallel
+// CHECK:     arith.xori
+// CHECK:     arith.select {{.+}} : vector<8xi1>, vector<8xf32>
+func.func @rotated(%x: tensor<2x4x?x8xf32>) -> tensor<2x4x?x8xf8E5M2> {
+  %y, %s = attn.quantize %x rotate : tensor<2x4x?x8xf32> -> tensor<2x4x?x8xf8E5M2>, tensor<2x4x1x1xf32>
+  return %y : tensor<2x4x?x8xf8E5M2>
+}
