@@ -8,6 +8,7 @@
 #include "KernelBody.h"
 #include "MergeKernel.h"
 #include "OperandFactors.h"
+#include "QuantizeKernel.h"
 #include "StepShare.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
@@ -390,6 +391,14 @@ void ConvertAttnToTile::runOnOperation() {
         outlineMerge(op, target, symbols);
         return success();
       });
-  if (failed(result) || failed(merged))
+  LogicalResult quantized = forEachWithTarget<attn::QuantizeOp>(
+      module,
+      [&](attn::QuantizeOp op, tile::TargetAttr target) -> LogicalResult {
+        if (failed(checkScheduled(cast<TunableOpInterface>(*op))))
+          return failure();
+        outlineQuantize(op, target, symbols);
+        return success();
+      });
+  if (failed(result) || failed(merged) || failed(quantized))
     signalPassFailure();
 }

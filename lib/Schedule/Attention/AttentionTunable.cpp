@@ -217,5 +217,6 @@ void attune::registerAttentionTunable(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
     AttentionOp::attachInterface<AttentionTunable>(*context);
     attachMergeTunable(context);
+    attachQuantizeTunable(context);
   });
 }

@@ -63,6 +63,8 @@ int64_t getMeanLength(mlir::Value starts, int64_t size, int64_t batches);
 
 /// Makes attn.merge an op that can be tuned.
 void attachMergeTunable(mlir::MLIRContext *context);
+/// The same for attn.quantize.
+void attachQuantizeTunable(mlir::MLIRContext *context);
 
 } // namespace attune
 

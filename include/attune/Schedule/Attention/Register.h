@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Makes attn.attention and attn.merge ops that can be tuned.
+// Makes attn.attention, attn.merge and attn.quantize ops that can be tuned.
 
 #ifndef ATTUNE_SCHEDULE_ATTENTION_REGISTER_H
 #define ATTUNE_SCHEDULE_ATTENTION_REGISTER_H

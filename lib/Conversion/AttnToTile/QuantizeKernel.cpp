@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A workgroup has rows with a scale each, or all that share one. These stay in
+// registers if they fit into one tile; otherwise it goes through them twice,
+// for their maximum and to divide them by it.
+
+#include "QuantizeKernel.h"
+#include "GradientRows.h"
+#include "TileOrder.h"
+#include "Views.h"
+#include "attune/Conversion/KernelOutliner.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attune;
+using tile::TileType;
+
+namespace {
+/// Kernel-side buffers, and the tiles that they are read in.
+struct QuantizeOperands {
+  Value input, quantized, scales;
+  int64_t rows, columns;
+};
+
+class QuantizeBuilder {
+public:
+  QuantizeBuilder(OpBuilder &builder, attn::QuantizeOp op,
+                  const QuantizeOperands &operands)
+      : b(op.getLoc(), builder), op(op), operands(operands),
+        block(op.getBlockRows()),
+        rowType(TileType::get({operands.rows}, b.getF32Type())),
+        tileType(
+            TileType::get({operands.rows, operands.columns}, b.getF32Type())) {}
+
+  void build();
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  /// Finds the rows of the workgroup.
+  void locate();
+  Value viewRows(Value buffer) {
+    Value view = viewHeads(b, op.getOrder(), buffer, batch, head);
+    return end ? limitRows(b, view, end) : view;
+  }
+  /// Scales of the head as a vector, or `count` from that of the block on.
+  Value viewScales();
+  /// The rows from `first` on, as they are quantized.
+  Value load(Value first);
+  Value rotate(Value rows);
+  /// The largest amount of each row.
+  Value findAmounts(Value rows);
+  /// The largest of all, in each row.
+  Value shareAmounts(Value amounts);
+  Value makeScales(Value amounts);
+  /// Writes rows divided by their scales.
+  void store(Value rows, Value inverses, Value first);
+  float getLargest() const {
+    auto type = cast<FloatType>(getElementTypeOrSelf(operands.quantized));
+    return static_cast<float>(
+        APFloat::getLargest(type.getFloatSemantics()).convertToDouble());
+  }
+  using Body = llvm::function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
+  Value map(TileType type, ValueRange inputs, Body body) {
+    return b.map(type, inputs,
+                 [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                   ImplicitLocOpBuilder builder(loc, inner);
+                   return body(builder, args);
+                 });
+  }
+  static Value number(ImplicitLocOpBuilder &inner, double value) {
+    return TileBuilder::constant(inner, inner.getLoc(), value);
+  }
+
+  TileBuilder b;
+  attn::QuantizeOp op;
+  const QuantizeOperands &operands;
+  int64_t block;
+  TileType rowType, tileType;
+  /// The number of the scale is null where each row has one, and the row behind
+  /// the last one where it is that of the head.
+  Value batch, head, firstRow, numberOfScale, end;
+};
+} // namespace
+
+void QuantizeBuilder::locate() {
+  auto size = [&](int64_t position) -> Value {
+    return b.createOrFold<memref::DimOp>(operands.input, position);
+  };
+  Value rows = size(op.getSeqPos()), heads = size(op.getHeadPos()),
+        tiles = constant(1), perTile;
+  if (ShapedType::isStatic(block)) {
+    perTile = constant(block == 1 ? operands.rows : block);
+    tiles = b.createOrFold<arith::CeilDivUIOp>(rows, perTile);
+  }
+  QueryTile tile =
+      orderByHead(b, gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult(),
+                  {tiles, heads, heads, size(op.getBatchPos())},
+                  /*lastFirst=*/false);
+  batch = tile.batch;
+  head = tile.headQ;
+  firstRow = perTile ? Value(arith::MulIOp::create(b, tile.tile, perTile))
+                     : constant(0);
+  if (block == 1)
+    return;
+  numberOfScale = tile.tile;
+  if (perTile)
+    end = arith::MinUIOp::create(b, arith::AddIOp::create(b, firstRow, perTile),
+                                 rows);
+}
+
+Value QuantizeBuilder::viewScales() {
+  Value buffer = operands.scales;
+  auto type = cast<MemRefType>(buffer.getType());
+  OpFoldResult one = b.getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4, one),
+      strides(4, one);
+  offsets[op.getBatchPos()] = batch;
+  offsets[op.getHeadPos()] = head;
+  int64_t position = op.getSeqPos(), count = 1;
+  if (numberOfScale) {
+    offsets[position] = numberOfScale;
+  } else {
+    count = type.getDimSize(position);
+    extents[position] =
+        getAsOpFoldResult(b.createOrFold<memref::DimOp>(buffer, position));
+  }
+  auto viewType = memref::SubViewOp::inferRankReducedResultType(
+      count, type, offsets, extents, strides);
+  return memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
+                                   offsets, extents, strides);
+}
+
+Value QuantizeBuilder::load(Value first) {
+  Value loaded = createLoad(
+      b, tileType.withElementType(getElementTypeOrSelf(operands.input)),
+      viewRows(operands.input), ValueRange{first, constant(0)});
+  if (loaded.getType() != tileType)
+    loaded =
+        map(tileType, loaded,
+            [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+              return arith::ExtFOp::create(inner, inner.getF32Type(), args[0]);
+            });
+  return op.getRotate() ? rotate(loaded) : loaded;
+}
+
+/// The butterflies of a fast Walsh-Hadamard transform.
+Value QuantizeBuilder::rotate(Value rows) {
+  int64_t headDim = op.getHeadDim();
+  for (int64_t stride = 1; stride < headDim; stride *= 2) {
+    Value partners = tile::SwapColumnsOp::create(b, rows, stride);
+    rows = map(tileType, {rows, partners},
+               [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+                 auto word = [&](int64_t value) -> Value {
+                   return arith::ConstantIndexOp::create(inner, value);
+                 };
+                 Value bit =
+                     arith::AndIOp::create(inner, args[3], word(stride));
+                 Value isSecond = arith::CmpIOp::create(
+                     inner, arith::CmpIPredicate::ne, bit, word(0));
+                 Value sign = arith::SelectOp::create(
+                     inner, isSecond, number(inner, -1), number(inner, 1));
+                 return math::FmaOp::create(inner, sign, args[0], args[1]);
+               });
+  }
+  double norm = 1 / std::sqrt(static_cast<double>(headDim));
+  return scaleToOperand(b, rows, b.getF32Type(), norm);
+}
+
+Value QuantizeBuilder::findAmounts(Value rows) {
+  Value amounts =
+      map(tileType, rows,
+          [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+            Value amount = math::AbsFOp::create(inner, args[0]);
+            Value isFinite = arith::CmpFOp::create(
+                inner, arith::CmpFPredicate::OLT, amount,
+                number(inner, std::numeric_limits<double>::infinity()));
+            return arith::SelectOp::create(inner, isFinite, amount,
+                                           number(inner, 0));
+          });
+  return tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, amounts);
+}
+
+Value QuantizeBuilder::shareAmounts(Value amounts) {
+  // Pieces of 16 bytes, as shared memory carries them between warps.
+  constexpr int64_t kCopies = 4;
+  auto copies = TileType::get({operands.rows, kCopies}, b.getF32Type());
+  Value largest = tile::ReduceOp::create(
+      b, TileType::get({kCopies}, b.getF32Type()), tile::ReductionKind::Max,
+      b.broadcast(amounts, copies), /*init=*/Value(), /*dim=*/0);
+  Value repeated = tile::BroadcastOp::create(b, copies, largest, /*dim=*/1);
+  return tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, repeated);
+}
+
+Value QuantizeBuilder::makeScales(Value amounts) {
+  return map(
+      rowType, amounts,
+      [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+        Value quotient =
+            arith::DivFOp::create(inner, args[0], number(inner, getLargest()));
+        Value least = arith::MaxNumFOp::create(
+            inner, quotient, number(inner, std::numeric_limits<float>::min()));
+        Value isZero = arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ,
+                                             args[0], number(inner, 0));
+        return arith::SelectOp::create(inner, isZero, number(inner, 1), least);
+      });
+}
+
+void QuantizeBuilder::store(Value rows, Value inverses, Value first) {
+  Type element = getElementTypeOrSelf(operands.quantized);
+  Value rounded =
+      map(tileType.withElementType(element),
+          {rows, b.broadcast(inverses, tileType)},
+          [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+            Value scaled = arith::MulFOp::create(inner, args[0], args[1]);
+            // Not every chip takes infinities to the largest number.
+            Value largest = number(inner, getLargest());
+            Value isBeyond = arith::CmpFOp::create(
+                inner, arith::CmpFPredicate::OGT,
+                math::AbsFOp::create(inner, scaled), largest);
+            Value value = arith::SelectOp::create(
+                inner, isBeyond,
+                math::CopySignOp::create(inner, largest, scaled), scaled);
+            return arith::TruncFOp::create(inner, element, value);
+          });
+  tile::StoreOp::create(b, rounded, viewRows(operands.quantized),
+                        ValueRange{first, constant(0)},
+                        /*accumulate=*/false, tile::StorePath::Direct);
+}
+
+void QuantizeBuilder::build() {
+  locate();
+  bool isOneTile = ShapedType::isStatic(block) && block <= operands.rows;
+  Value last =
+      end ? end : b.createOrFold<memref::DimOp>(operands.input, op.getSeqPos());
+  auto loop = [&](ValueRange initial) {
+    auto made =
+        scf::ForOp::create(b, firstRow, last, constant(operands.rows), initial);
+    b.setInsertionPointToStart(made.getBody());
+    return made;
+  };
+  Value rows, amounts;
+  if (isOneTile) {
+    rows = load(firstRow);
+    amounts = findAmounts(rows);
+  } else {
+    scf::ForOp search = loop(b.fill(rowType, 0));
+    Value more = map(rowType,
+                     {search.getRegionIterArg(0),
+                      findAmounts(load(search.getInductionVar()))},
+                     [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+                       return arith::MaxNumFOp::create(inner, args[0], args[1]);
+                     });
+    scf::YieldOp::create(b, more);
+    b.setInsertionPointAfter(search);
+    amounts = search.getResult(0);
+  }
+  if (block != 1)
+    amounts = shareAmounts(amounts);
+  Value scales = makeScales(amounts);
+  tile::StoreOp::create(b, scales, viewScales(),
+                        block == 1 ? firstRow : constant(0),
+                        /*accumulate=*/false, tile::StorePath::Direct);
+  Value inverses =
+      map(rowType, scales,
+          [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+            return arith::DivFOp::create(inner, number(inner, 1), args[0]);
+          });
+  if (isOneTile)
+    return store(rows, inverses, firstRow);
+  scf::ForOp rest = loop({});
+  store(load(rest.getInductionVar()), inverses, rest.getInductionVar());
+  b.setInsertionPointAfter(rest);
+}
+
+/// Lanes read 16 bytes each, so that a warp has as many rows as it can read at
+/// once. Rows that share a scale are a tile if they fit into registers.
+static void chooseTile(attn::QuantizeOp op, tile::TargetAttr target,
+                       QuantizeOperands &operands) {
+  constexpr int64_t kReadBytes = 16, kElementsOfLane = 64;
+  int64_t lanes = target.getLanes(), warps = op.getScheduleAttr().getNumWarps(),
+          run = kReadBytes * 8 / op.getInputType().getElementTypeBitWidth();
+  operands.columns =
+      std::max<int64_t>(llvm::PowerOf2Ceil(op.getHeadDim()), run);
+  int64_t lanesOfRow = std::min(operands.columns / run, lanes),
+          least = warps * (lanes / lanesOfRow), block = op.getBlockRows();
+  operands.rows = least;
+  if (block == 1)
+    return;
+  int64_t most =
+      std::max(least, warps * lanes * kElementsOfLane / operands.columns);
+  while (operands.rows < most &&
+         (ShapedType::isDynamic(block) || operands.rows < block))
+    operands.rows *= 2;
+}
+
+void attune::outlineQuantize(attn::QuantizeOp op, tile::TargetAttr target,
+                             SymbolTable &symbols) {
+  KernelOutliner outliner(op, symbols);
+  StringRef function = op->getParentOfType<func::FuncOp>().getName();
+  OutlinedKernel &kernel = outliner.addKernel((function + "_quantize").str());
+  Value input = outliner.getInput(op.getInput(), "input");
+  QuantizeOperands operands;
+  operands.input = kernel.addArgument(input);
+  operands.quantized = kernel.addArgument(
+      outliner.makeOutput(cast<OpResult>(op.getQuantized()), "quantized"));
+  operands.scales = kernel.addArgument(
+      outliner.makeOutput(cast<OpResult>(op.getScales()), "scales"));
+  chooseTile(op, target, operands);
+  QuantizeBuilder(kernel.getBody(), op, operands).build();
+  HostProduct grid;
+  if (int64_t block = op.getBlockRows(); ShapedType::isStatic(block))
+    grid.factors.push_back(
+        {input, op.getSeqPos(), block == 1 ? operands.rows : block});
+  grid.factors.push_back({input, op.getHeadPos()});
+  grid.factors.push_back({input, op.getBatchPos()});
+  kernel.setGrid(std::move(grid));
+  kernel.setBlock(op.getScheduleAttr().getNumWarps() * target.getLanes());
+  outliner.finish();
+}

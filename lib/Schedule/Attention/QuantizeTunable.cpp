@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn.quantize as an op that can be tuned.
+
+#include "AttentionTunable.h"
+#include "attune/Schedule/BudgetRules.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace attune;
+using attn::QuantizeOp;
+using schedule::QuantizeAttr;
+using QuantizeKnobs = QuantizeAttr::View;
+
+/// The dimensions of the input that are sizes of the set, in its order.
+static std::array<int64_t, 3> getPlaces(QuantizeOp op) {
+  return {op.getBatchPos(), op.getHeadPos(), op.getSeqPos()};
+}
+
+/// The type with other sizes, `sizes` in the order of the set.
+static RankedTensorType resize(QuantizeOp op, RankedTensorType type,
+                               ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t> shape(type.getShape());
+  for (auto [place, size] : llvm::zip_equal(getPlaces(op), sizes))
+    shape[place] = size;
+  return RankedTensorType::get(shape, type.getElementType(),
+                               type.getEncoding());
+}
+
+/// The distance of the numbers of a type around this one.
+static double getSpacing(const llvm::fltSemantics &format, double value) {
+  int exponent = APFloat::semanticsMinExponent(format);
+  if (value != 0)
+    exponent = std::max(exponent, std::ilogb(value));
+  return std::ldexp(1.0,
+                    exponent + 1 -
+                        static_cast<int>(APFloat::semanticsPrecision(format)));
+}
+
+/// What a number may be off, of which the reference has all digits: half of the
+/// distance to the next one, and what sums in another order make of it, in
+/// parts of `largest`.
+static Reference makeQuantizedReference(std::vector<float> values,
+                                        const llvm::fltSemantics &format,
+                                        bool isSum) {
+  constexpr double kResolution = 1e-6;
+  double largest = APFloat::getLargest(format).convertToDouble();
+  std::vector<float> bounds;
+  bounds.reserve(values.size());
+  for (float value : values) {
+    double number = std::isfinite(value) ? value : 0;
+    double off = kResolution * (isSum ? largest : std::fabs(number));
+    bounds.push_back(static_cast<float>(
+        getSpacing(format, number) / 2 * (1 + kResolution) + off));
+  }
+  return makeBoundedReference(std::move(values), std::move(bounds));
+}
+
+static Reference makeScalesReference(std::vector<float> values, bool isSum) {
+  double resolution = isSum ? 1e-5 : 1e-6;
+  std::vector<float> bounds;
+  bounds.reserve(values.size());
+  for (float value : values)
+    bounds.push_back(static_cast<float>(std::fabs(value) * resolution));
+  return makeBoundedReference(std::move(values), std::move(bounds));
+}
+
+namespace {
+struct QuantizeTunable
+    : TunableOpInterface::ExternalModel<QuantizeTunable, QuantizeOp> {
+  const KnobSet &getKnobSet(Operation *) const {
+    return QuantizeAttr::getSet();
+  }
+  ScheduleAttrInterface getSchedule(Operation *op) const {
+    return cast<QuantizeOp>(op).getScheduleAttr();
+  }
+  void setSchedule(Operation *op, ScheduleAttrInterface schedule) const {
+    cast<QuantizeOp>(op).setScheduleAttr(
+        cast_if_present<QuantizeAttr>(schedule));
+  }
+
+  ScheduleRules getRules(Operation *, tile::TargetAttr target) const {
+    ScheduleRules rules;
+    rules.checkLegal = [target](const KnobReader &read) {
+      WarpBudget budget{QuantizeKnobs(read).getNumWarps()};
+      return checkSharing(budget, []() -> int64_t { return 0; }, target);
+    };
+    rules.checkWorthTrying = [](const KnobReader &) -> std::optional<Refusal> {
+      return std::nullopt;
+    };
+    return rules;
+  }
+  /// Rows that share a scale are read once if all threads have registers for
+  /// them.
+  ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr target,
+                                       const SizeMap &) const {
+    constexpr int64_t kElementsOfLane = 64, kMostWarps = 16;
+    auto quantize = cast<QuantizeOp>(op);
+    SmallVector<int64_t> values(QuantizeAttr::getSet().getDefaults());
+    int64_t &warps = values.front(), rows = quantize.getBlockRows(),
+            perWarp = target.getLanes() * kElementsOfLane;
+    auto columns =
+        static_cast<int64_t>(llvm::PowerOf2Ceil(quantize.getHeadDim()));
+    if (rows != 1)
+      while (warps < kMostWarps &&
+             (ShapedType::isDynamic(rows) || rows * columns > warps * perWarp))
+        warps *= 2;
+    return QuantizeAttr::get(op->getContext(), values);
+  }
+
+  std::string describeKind(Operation *op) const {
+    auto quantize = cast<QuantizeOp>(op);
+    std::array<int64_t, 3> dynamic;
+    dynamic.fill(ShapedType::kDynamic);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "attn.quantize order(" << quantize.getOrder() << ") rows "
+       << quantize.getBlockRows() << (quantize.getRotate() ? " rotate " : " ")
+       << resize(quantize, quantize.getInputType(), dynamic) << " "
+       << resize(quantize, quantize.getQuantized().getType(), dynamic);
+    return text;
+  }
+  SmallVector<double> getDistance(Operation *op,
+                                  TunableOpInterface other) const {
+    double distance = 0;
+    for (auto [left, right] : llvm::zip_equal(getSizes(op), other.getSizes()))
+      distance += compareSizes(left, right);
+    return {distance};
+  }
+  SmallVector<int64_t> getSizes(Operation *op) const {
+    auto quantize = cast<QuantizeOp>(op);
+    SmallVector<int64_t> sizes;
+    for (int64_t place : getPlaces(quantize))
+      sizes.push_back(quantize.getInputType().getDimSize(place));
+    return sizes;
+  }
+  /// One batch and few heads, with some tiles of rows each and a part of one.
+  ProblemSizes shrink(Operation *op, const ProblemSizes &sizes) const {
+    auto quantize = cast<QuantizeOp>(op);
+    int64_t block = quantize.getBlockRows();
+    const int64_t most[] = {
+        1, 2, ShapedType::isDynamic(block) ? 300 : 2 * block + 100};
+    SmallVector<int64_t> reducedSizes;
+    ProblemSizes reduced = sizes;
+    for (auto [place, size] : llvm::enumerate(getSizes(op))) {
+      std::string name = QuantizeAttr::getSet().sizes[place].name.str();
+      reduced.named.erase(name);
+      if (ShapedType::isDynamic(size))
+        reduced.named[name] =
+            std::min(sizes.get(name).value_or(most[place]), most[place]);
+      reducedSizes.push_back(
+          ShapedType::isDynamic(size) ? size : std::min(size, most[place]));
+    }
+    auto change = [&](Value tensor, ArrayRef<int64_t> wanted) {
+      tensor.setType(
+          resize(quantize, cast<RankedTensorType>(tensor.getType()), wanted));
+    };
+    int64_t rows = reducedSizes.back(),
+            scales =
+                quantize.getScales().getType().getDimSize(quantize.getSeqPos());
+    change(quantize.getInput(), reducedSizes);
+    change(quantize.getQuantized(), reducedSizes);
+    if (ShapedType::isStatic(scales) && scales != 1)
+      scales = llvm::divideCeilSigned(rows, block);
+    reducedSizes.back() = scales;
+    change(quantize.getScales(), reducedSizes);
+    auto function = op->getParentOfType<func::FuncOp>();
+    function.setFunctionType(FunctionType::get(
+        function.getContext(), function.front().getArgumentTypes(),
+        op->getResultTypes()));
+    return reduced;
+  }
+
+  Work getWork(Operation *op, ArrayRef<int64_t> sizes) const {
+    auto quantize = cast<QuantizeOp>(op);
+    double heads =
+               static_cast<double>(sizes[0]) * static_cast<double>(sizes[1]),
+           rows = heads * static_cast<double>(sizes[2]);
+    auto columns = static_cast<double>(quantize.getHeadDim());
+    int64_t block = quantize.getBlockRows();
+    double scales = ShapedType::isDynamic(block)
+                        ? heads
+                        : heads * static_cast<double>(
+                                      llvm::divideCeilSigned(sizes[2], block));
+    double inputBytes = quantize.getInputType().getElementTypeBitWidth() / 8.0;
+    Work work;
+    work.flops = 2 * rows * columns;
+    work.bytes = rows * columns * (inputBytes + 1) + sizeof(float) * scales;
+    return work;
+  }
+
+  void describeInputs(Operation *op, InputNotes &notes) const {
+    auto quantize = cast<QuantizeOp>(op);
+    for (auto [size, place] : llvm::enumerate(getPlaces(quantize)))
+      for (Value tensor : {quantize.getInput(), quantize.getQuantized()})
+        notes.noteSize(tensor, place, size);
+    constexpr double kFar = 1e4;
+    notes.noteClass(quantize.getInput(), "large", {kFar});
+    notes.noteClass(quantize.getInput(), "zero", {0});
+    notes.noteClass(quantize.getInput(), "infinite",
+                    {std::numeric_limits<double>::infinity()});
+    notes.noteClass(quantize.getInput(), "nan",
+                    {std::numeric_limits<double>::quiet_NaN()});
+  }
+  ArrayRef<InputClass> getInputClasses(Operation *) const {
+    static constexpr InputClass classes[] = {
+        {"normal", "numbers of mean 0 and variance 1"},
+        {"large", "ten thousand times these"},
+        {"zero", "zeros alone"},
+        {"infinite", "infinities alone"},
+        {"nan", "NaN alone"}};
+    return classes;
+  }
+  void buildReference(Operation *, OpPassManager &pm, ReferenceRun run) const {
+    buildAttentionReference(pm, run);
+  }
+  std::optional<ResultCheckRule> getCheckRule(Operation *op,
+                                              Value value) const {
+    auto quantize = cast<QuantizeOp>(op);
+    bool isSum = quantize.getRotate();
+    if (value == quantize.getQuantized()) {
+      const llvm::fltSemantics *format =
+          &cast<FloatType>(quantize.getQuantized().getType().getElementType())
+               .getFloatSemantics();
+      return ResultCheckRule{
+          "", [format, isSum](std::vector<float> exact, ArrayRef<float>) {
+            return makeQuantizedReference(std::move(exact), *format, isSum);
+          }};
+    }
+    if (value != quantize.getScales())
+      return std::nullopt;
+    return ResultCheckRule{
+        "scales", [isSum](std::vector<float> exact, ArrayRef<float>) {
+          return makeScalesReference(std::move(exact), isSum);
+        }};
+  }
+};
+} // namespace
+
+void attune::attachQuantizeTunable(MLIRContext *context) {
+  QuantizeOp::attachInterface<QuantizeTunable>(*context);
+}

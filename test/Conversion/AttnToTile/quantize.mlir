@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernel of attn.quantize.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-select-schedule --convert-attn-to-tile --canonicalize --cse | FileCheck %s
+
+// Sixteen lanes read a row of 128 elements of 16 bits: eight rows for four warps.
+// CHECK-LABEL: gpu.func @rows_quantize
+// CHECK-SAME:    %[[X:[^ ]+]]: memref<2x?x4x128xf16>, %[[Y:[^ ]+]]: memref<2x?x4x128xf8E4M3FN>, %[[S:[^ ]+]]: memref<2x?x4x1xf32>)
+// CHECK-SAME:    known_block_size = array<i32: 128, 1, 1>
+// CHECK-SAME:    grid = <dim(0, 1) ceildiv 8 * dim(0, 2) * dim(0, 0)>
+// CHECK: tile.load {{.+}} -> <8x128xf16, registers>
+// CHECK: %[[AMOUNTS:.+]] = tile.reduce max {{.+}} -> <8xf32, registers>
+// CHECK: %[[SCALES:.+]] = tile.map(%[[AMOUNTS]])
+// CHECK: tile.store %[[SCALES]], {{.+}} : <8xf32, registers>, memref<?xf32
+// CHECK: arith.truncf %{{.+}} : f32 to f8E4M3FN
+// CHECK: tile.store {{.+}} : <8x128xf8E4M3FN, registers>
+func.func @rows(%x: tensor<2x?x4x128xf16>) -> (tensor<2x?x4x128xf8E4M3FN>, tensor<2x?x4x1xf32>) {
+  %y, %s = attn.quantize %x order(bshd) : tensor<2x?x4x128xf16> -> tensor<2x?x4x128xf8E4M3FN>, tensor<2x?x4x1xf32>
+  return %y, %s : tensor<2x?x4x128xf8E4M3FN>, tensor<2x?x4x1xf32>
+}
+
+// All rows that share a scale are a tile, of eight warps.
+// CHECK-LABEL: gpu.func @blocks_quantize
+// CHECK-SAME:    known_block_size = array<i32: 256, 1, 1>
+// CHECK-SAME:    grid = <dim(0, 2) ceildiv 100 * dim(0, 1) * dim(0, 0)>
+// CHECK-NOT: scf.for
+// CHECK: tile.load {{.+}} -> <128x128xf16, registers>
+// CHECK: tile.reduce max {{.+}} dim 0 : <128x4xf32, registers> -> <4xf32, registers>
+// CHECK: tile.store {{.+}} : <128xf32, registers>, memref<1xf32
+// CHECK: tile.store {{.+}} : <128x128xf8E5M2, registers>
+func.func @blocks(%x: tensor<2x4x512x128xf16>) -> (tensor<2x4x512x128xf8E5M2>, tensor<2x4x6x1xf32>) {
+  %y, %s = attn.quantize %x blocks [1, 1, 100, 1] : tensor<2x4x512x128xf16> -> tensor<2x4x512x128xf8E5M2>, tensor<2x4x6x1xf32>
+  return %y, %s : tensor<2x4x512x128xf8E5M2>, tensor<2x4x6x1xf32>
+}
+
+// Those of a head are read twice. Butterflies rotate them.
+// CHECK-LABEL: gpu.func @heads_quantize
+// CHECK-SAME:    grid = <dim(0, 1) * dim(0, 0)>
+// CHECK: scf.for
+// CHECK:   tile.load {{.+}} -> <[[ROWS:[0-9]+]]x4xf32, registers>
+// CHECK:   tile.swap_columns %{{.+}} stride 1
+// CHECK:   tile.swap_columns %{{.+}} stride 2
+// CHECK-NOT: tile.swap_columns
+// CHECK:   arith.maxnumf
+// CHECK:   scf.yield
+// CHECK: tile.store {{.+}} : <[[ROWS]]xf32, registers>, memref<1xf32
+// CHECK: scf.for
+// CHECK:   tile.load
+// CHECK:   tile.swap_columns
+// CHECK:   tile.store {{.+}} : <[[ROWS]]x4xf8E4M3FN, registers>
+func.func @heads(%x: tensor<2x4x?x4xf32>) -> (tensor<2x4x?x4xf8E4M3FN>, tensor<2x4x1x1xf32>) {
+  %y, %s = attn.quantize %x rotate : tensor<2x4x?x4xf32> -> tensor<2x4x?x4xf8E4M3FN>, tensor<2x4x1x1xf32>
+  return %y, %s : tensor<2x4x?x4xf8E4M3FN>, tensor<2x4x1x1xf32>
+}
