@@ -7,6 +7,7 @@
 #include "Attention.h"
 #include "Matmul.h"
 #include "Merge.h"
+#include "Quantize.h"
 #include "attune/Runtime/ArtifactWriter.h"
 #include "attune/Tools/ToolMain.h"
 #include "llvm/Support/InitLLVM.h"
@@ -60,15 +61,18 @@ int attuneGenMain(int argc, char **argv) {
   AttentionOptions attention;
   MatmulOptions matmul;
   MergeOptions merge(attention);
+  QuantizeOptions quantize(attention);
   llvm::cl::OptionCategory *own[] = {&attention.category, &matmul.category,
-                                     &merge.category};
+                                     &merge.category, &quantize.category};
   llvm::cl::HideUnrelatedOptions({&common.category, &attention.category,
-                                  &matmul.category, &merge.category});
+                                  &matmul.category, &merge.category,
+                                  &quantize.category});
   attune::setToolVersion(toolName);
   attune::reportFatalErrors(toolName);
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
-      "Writes one problem as MLIR: func.func @attention, @matmul or @merge\n");
+      "Writes one problem as MLIR: func.func @attention, @matmul, @merge or "
+      "@quantize\n");
 
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
@@ -82,8 +86,10 @@ int attuneGenMain(int argc, char **argv) {
       return build(common, matmul, own, &context);
     if (common.op == "merge")
       return build(common, merge, own, &context);
-    return makeError("expects --op to be attention, matmul or merge, but got "
-                     "'{0}'",
+    if (common.op == "quantize")
+      return build(common, quantize, own, &context);
+    return makeError("expects --op to be attention, matmul, merge or quantize, "
+                     "but got '{0}'",
                      common.op.getValue());
   };
   llvm::Expected<OwningOpRef<ModuleOp>> module = buildAny();

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads what describes a tensor to quantize and says what is wrong with it.
+
+#include "Quantize.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attune;
+using namespace attune::gen;
+namespace cl = llvm::cl;
+using llvm::Error;
+
+QuantizeOptions::QuantizeOptions(AttentionOptions &attention)
+    : to("to", cl::desc("Element type of the result"),
+         cl::values(clEnumValN(Element::F8E4M3FN, "f8E4M3FN", "up to 448"),
+                    clEnumValN(Element::F8E5M2, "f8E5M2", "up to 57344"),
+                    clEnumValN(Element::F8E4M3FNUZ, "f8E4M3FNUZ", "up to 240"),
+                    clEnumValN(Element::F8E5M2FNUZ, "f8E5M2FNUZ",
+                               "up to 57344, without infinities")),
+         cl::init(Element::F8E4M3FN), cl::cat(category)),
+      rowsPerScale(
+          "rows-per-scale",
+          cl::desc("Rows that share a scale: a number, or all of a head"),
+          cl::value_desc("number or all"), cl::init("1"), cl::cat(category)),
+      rotate("rotate", cl::desc("Multiply rows by a Hadamard matrix"),
+             cl::cat(category)),
+      attention(attention) {
+  for (cl::Option *option : std::initializer_list<cl::Option *>{
+           &attention.heads, &attention.seqQ, &attention.order})
+    option->addCategory(category);
+}
+
+llvm::Expected<QuantizeProblem>
+QuantizeOptions::getProblem(const CommonOptions &common) const {
+  QuantizeProblem problem{};
+  if (Error error = common.checkWide())
+    return error;
+  if (Error error = common.checkDynamic({Size::Batch, Size::Heads, Size::SeqQ}))
+    return error;
+  if (Error error =
+          read(problem.batch, common.getSize(common.batch, {}, Size::Batch)))
+    return error;
+  if (Error error =
+          read(problem.heads, common.getSize(attention.heads, {}, Size::Heads)))
+    return error;
+  if (Error error =
+          read(problem.seqQ, common.getSize(attention.seqQ, {}, Size::SeqQ)))
+    return error;
+  if (Error error =
+          read(problem.headDim, common.getSize(common.headDim, {}, {})))
+    return error;
+  if (!attn::AttentionOp::isValidOrder(attention.order))
+    return makeError("expects --order to be a permutation of the letters b, h, "
+                     "s and d, but got '{0}'",
+                     attention.order.getValue());
+  if (rowsPerScale == "all")
+    problem.rows = ShapedType::kDynamic;
+  else if (StringRef(rowsPerScale).getAsInteger(10, problem.rows) ||
+           problem.rows < 1)
+    return makeError(
+        "expects --rows-per-scale to be 'all' or a number of at least "
+        "1, but got '{0}'",
+        rowsPerScale.getValue());
+  problem.order = attention.order;
+  problem.input = common.dtype;
+  problem.result = to;
+  problem.rotate = rotate;
+  problem.strided = common.strided;
+  if (Error error = common.readSchedule(problem.schedule,
+                                        schedule::QuantizeAttr::getSet()))
+    return error;
+  return problem;
+}
+
+/// The sizes in the order of the dimensions.
+static SmallVector<int64_t> getShape(const QuantizeProblem &problem,
+                                     int64_t rows, int64_t columns) {
+  SmallVector<int64_t> shape;
+  for (char letter : problem.order)
+    shape.push_back(letter == 'b'   ? problem.batch
+                    : letter == 'h' ? problem.heads
+                    : letter == 's' ? rows
+                                    : columns);
+  return shape;
+}
+
+OwningOpRef<ModuleOp> attune::gen::buildModule(const QuantizeProblem &problem,
+                                               MLIRContext *context) {
+  context->loadDialect<attn::AttnDialect, func::FuncDialect>();
+  OpBuilder builder(context);
+  Location loc = builder.getUnknownLoc();
+  SmallVector<int64_t> shape = getShape(problem, problem.seqQ, problem.headDim);
+  Attribute encoding =
+      getEncoding(context, problem.strided, shape.size(),
+                  problem.order.back() == 'd' ? problem.headDim : int64_t(1));
+  auto input =
+      RankedTensorType::get(shape, getType(builder, problem.input), encoding);
+  int64_t blocks = problem.seqQ;
+  if (ShapedType::isDynamic(problem.rows))
+    blocks = 1;
+  else if (ShapedType::isStatic(blocks))
+    blocks = llvm::divideCeilSigned(blocks, problem.rows);
+  Type results[] = {
+      RankedTensorType::get(shape, getType(builder, problem.result)),
+      RankedTensorType::get(getShape(problem, blocks, 1),
+                            builder.getF32Type())};
+
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  builder.setInsertionPointToEnd(module->getBody());
+  auto function = func::FuncOp::create(builder, loc, "quantize",
+                                       builder.getFunctionType(input, results));
+  Block *body = function.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  schedule::QuantizeAttr schedule;
+  if (!problem.schedule.empty())
+    schedule = schedule::QuantizeAttr::get(context, problem.schedule);
+  DenseI64ArrayAttr sharing;
+  if (ShapedType::isStatic(problem.rows) && problem.rows != 1) {
+    SmallVector<int64_t> sizes(shape.size(), 1);
+    sizes[problem.order.find('s')] = problem.rows;
+    sharing = builder.getDenseI64ArrayAttr(sizes);
+  }
+  auto op = attn::QuantizeOp::create(builder, loc, results[0], results[1],
+                                     body->getArgument(0), sharing,
+                                     problem.rotate, problem.order, schedule);
+  func::ReturnOp::create(builder, loc, op->getResults());
+  if (failed(verify(*module)))
+    return nullptr;
+  return module;
+}
