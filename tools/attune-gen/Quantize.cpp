@@ -25,6 +25,8 @@ QuantizeOptions::QuantizeOptions(AttentionOptions &attention)
           "rows-per-scale",
           cl::desc("Rows that share a scale: a number, or all of a head"),
           cl::value_desc("number or all"), cl::init("1"), cl::cat(category)),
+      smooth("smooth", cl::desc("Subtract the mean of each head's rows"),
+             cl::cat(category)),
       rotate("rotate", cl::desc("Multiply rows by a Hadamard matrix"),
              cl::cat(category)),
       attention(attention) {
@@ -67,6 +69,7 @@ QuantizeOptions::getProblem(const CommonOptions &common) const {
   problem.order = attention.order;
   problem.input = common.dtype;
   problem.result = to;
+  problem.smooth = smooth;
   problem.rotate = rotate;
   problem.strided = common.strided;
   if (Error error = common.readSchedule(problem.schedule,
@@ -123,9 +126,9 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const QuantizeProblem &problem,
     sizes[problem.order.find('s')] = problem.rows;
     sharing = builder.getDenseI64ArrayAttr(sizes);
   }
-  auto op = attn::QuantizeOp::create(builder, loc, results[0], results[1],
-                                     body->getArgument(0), sharing,
-                                     problem.rotate, problem.order, schedule);
+  auto op = attn::QuantizeOp::create(
+      builder, loc, results[0], results[1], body->getArgument(0), sharing,
+      problem.smooth, problem.rotate, problem.order, schedule);
   func::ReturnOp::create(builder, loc, op->getResults());
   if (failed(verify(*module)))
     return nullptr;

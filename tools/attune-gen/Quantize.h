@@ -17,7 +17,7 @@ struct QuantizeProblem {
   int64_t rows;
   Element input, result;
   std::string order;
-  bool rotate, strided;
+  bool smooth, rotate, strided;
   /// One value per knob; empty for no schedule.
   llvm::SmallVector<int64_t> schedule;
 };
@@ -27,7 +27,7 @@ struct QuantizeOptions {
   llvm::cl::OptionCategory category{"Options of --op=quantize"};
   llvm::cl::opt<Element> to;
   llvm::cl::opt<std::string> rowsPerScale;
-  llvm::cl::opt<bool> rotate;
+  llvm::cl::opt<bool> smooth, rotate;
 
   explicit QuantizeOptions(AttentionOptions &attention);
   llvm::Expected<QuantizeProblem> getProblem(const CommonOptions &common) const;

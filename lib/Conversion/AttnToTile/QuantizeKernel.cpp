@@ -2,7 +2,8 @@
 //
 // A workgroup has rows with a scale each, or all that share one. These stay in
 // registers if they fit into one tile; otherwise it goes through them twice,
-// for their maximum and to divide them by it.
+// for their maximum and to divide them by it. A mean that is subtracted comes
+// from a kernel in front, in which a workgroup has a head.
 
 #include "QuantizeKernel.h"
 #include "GradientRows.h"
@@ -26,20 +27,23 @@ namespace {
 /// Kernel-side buffers, and the tiles that they are read in.
 struct QuantizeOperands {
   Value input, quantized, scales;
+  /// A row for each head; null where none is subtracted.
+  Value means;
   int64_t rows, columns;
 };
 
 class QuantizeBuilder {
 public:
   QuantizeBuilder(OpBuilder &builder, attn::QuantizeOp op,
-                  const QuantizeOperands &operands)
-      : b(op.getLoc(), builder), op(op), operands(operands),
-        block(op.getBlockRows()),
+                  const QuantizeOperands &operands, int64_t block)
+      : b(op.getLoc(), builder), op(op), operands(operands), block(block),
         rowType(TileType::get({operands.rows}, b.getF32Type())),
         tileType(
             TileType::get({operands.rows, operands.columns}, b.getF32Type())) {}
 
   void build();
+  /// Writes means of heads, which are blocks.
+  void buildMeans();
 
 private:
   Value constant(int64_t value) {
@@ -47,14 +51,24 @@ private:
   }
   /// Finds the rows of the workgroup.
   void locate();
+  /// The row behind the last one of the block, or of the head.
+  Value findEnd() {
+    return end ? end
+               : b.createOrFold<memref::DimOp>(operands.input, op.getSeqPos());
+  }
   Value viewRows(Value buffer) {
     Value view = viewHeads(b, op.getOrder(), buffer, batch, head);
     return end ? limitRows(b, view, end) : view;
   }
   /// Scales of the head as a vector, or `count` from that of the block on.
   Value viewScales();
-  /// The rows from `first` on, as they are quantized.
+  /// The rows from `first` on, as they are, and as they are quantized.
+  Value loadRaw(Value first);
   Value load(Value first);
+  /// Rows less their mean; what is no row stays 0.
+  Value smooth(Value rows, Value first);
+  /// A loop over the tiles of a block, which is left to be ended.
+  scf::ForOp startLoop(ValueRange initial);
   Value rotate(Value rows);
   /// The largest amount of each row.
   Value findAmounts(Value rows);
@@ -139,7 +153,7 @@ Value QuantizeBuilder::viewScales() {
                                    offsets, extents, strides);
 }
 
-Value QuantizeBuilder::load(Value first) {
+Value QuantizeBuilder::loadRaw(Value first) {
   Value loaded = createLoad(
       b, tileType.withElementType(getElementTypeOrSelf(operands.input)),
       viewRows(operands.input), ValueRange{first, constant(0)});
@@ -149,7 +163,32 @@ Value QuantizeBuilder::load(Value first) {
             [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
               return arith::ExtFOp::create(inner, inner.getF32Type(), args[0]);
             });
-  return op.getRotate() ? rotate(loaded) : loaded;
+  return loaded;
+}
+
+Value QuantizeBuilder::load(Value first) {
+  Value rows = loadRaw(first);
+  if (operands.means)
+    rows = smooth(rows, first);
+  return op.getRotate() ? rotate(rows) : rows;
+}
+
+Value QuantizeBuilder::smooth(Value rows, Value first) {
+  Value mean =
+      loadNumbers(b, operands.columns,
+                  viewNumbers(b, operands.means, batch, head), constant(0));
+  Value means = tile::BroadcastOp::create(b, tileType, mean, /*dim=*/1);
+  Value last = findEnd();
+  return map(
+      tileType, {rows, means},
+      [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+        Value row = arith::AddIOp::create(inner, first, args[2]);
+        Value exists =
+            arith::CmpIOp::create(inner, arith::CmpIPredicate::ult, row, last);
+        return arith::SelectOp::create(
+            inner, exists, arith::SubFOp::create(inner, args[0], args[1]),
+            number(inner, 0));
+      });
 }
 
 /// The butterflies of a fast Walsh-Hadamard transform.
@@ -236,23 +275,22 @@ void QuantizeBuilder::store(Value rows, Value inverses, Value first) {
                         /*accumulate=*/false, tile::StorePath::Direct);
 }
 
+scf::ForOp QuantizeBuilder::startLoop(ValueRange initial) {
+  auto loop = scf::ForOp::create(b, firstRow, findEnd(),
+                                 constant(operands.rows), initial);
+  b.setInsertionPointToStart(loop.getBody());
+  return loop;
+}
+
 void QuantizeBuilder::build() {
   locate();
   bool isOneTile = ShapedType::isStatic(block) && block <= operands.rows;
-  Value last =
-      end ? end : b.createOrFold<memref::DimOp>(operands.input, op.getSeqPos());
-  auto loop = [&](ValueRange initial) {
-    auto made =
-        scf::ForOp::create(b, firstRow, last, constant(operands.rows), initial);
-    b.setInsertionPointToStart(made.getBody());
-    return made;
-  };
   Value rows, amounts;
   if (isOneTile) {
     rows = load(firstRow);
     amounts = findAmounts(rows);
   } else {
-    scf::ForOp search = loop(b.fill(rowType, 0));
+    scf::ForOp search = startLoop(b.fill(rowType, 0));
     Value more = map(rowType,
                      {search.getRegionIterArg(0),
                       findAmounts(load(search.getInductionVar()))},
@@ -276,22 +314,48 @@ void QuantizeBuilder::build() {
           });
   if (isOneTile)
     return store(rows, inverses, firstRow);
-  scf::ForOp rest = loop({});
+  scf::ForOp rest = startLoop({});
   store(load(rest.getInductionVar()), inverses, rest.getInductionVar());
   b.setInsertionPointAfter(rest);
+}
+
+void QuantizeBuilder::buildMeans() {
+  locate();
+  scf::ForOp loop = startLoop(b.fill(tileType, 0));
+  Value more =
+      map(tileType, {loop.getRegionIterArg(0), loadRaw(loop.getInductionVar())},
+          [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+            return arith::AddFOp::create(inner, args[0], args[1]);
+          });
+  scf::YieldOp::create(b, more);
+  b.setInsertionPointAfter(loop);
+  auto columnType = TileType::get({operands.columns}, b.getF32Type());
+  Value sum = tile::ReduceOp::create(b, columnType, tile::ReductionKind::Add,
+                                     loop.getResult(0), /*init=*/Value(),
+                                     /*dim=*/0);
+  Value count = arith::UIToFPOp::create(
+      b, b.getF32Type(),
+      arith::IndexCastOp::create(b, b.getI32Type(), findEnd()));
+  Value mean = map(columnType, sum,
+                   [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+                     return arith::DivFOp::create(inner, args[0], count);
+                   });
+  tile::StoreOp::create(b, mean, viewNumbers(b, operands.means, batch, head),
+                        constant(0), /*accumulate=*/false,
+                        tile::StorePath::Direct);
 }
 
 /// Lanes read 16 bytes each, so that a warp has as many rows as it can read at
 /// once. Rows that share a scale are a tile if they fit into registers.
 static void chooseTile(attn::QuantizeOp op, tile::TargetAttr target,
-                       QuantizeOperands &operands) {
+                       int64_t block, QuantizeOperands &operands) {
   constexpr int64_t kReadBytes = 16, kElementsOfLane = 64;
   int64_t lanes = target.getLanes(), warps = op.getScheduleAttr().getNumWarps(),
           run = kReadBytes * 8 / op.getInputType().getElementTypeBitWidth();
   operands.columns =
       std::max<int64_t>(llvm::PowerOf2Ceil(op.getHeadDim()), run);
   int64_t lanesOfRow = std::min(operands.columns / run, lanes),
-          least = warps * (lanes / lanesOfRow), block = op.getBlockRows();
+          least = warps * (lanes / lanesOfRow);
   operands.rows = least;
   if (block == 1)
     return;
@@ -302,27 +366,63 @@ static void chooseTile(attn::QuantizeOp op, tile::TargetAttr target,
     operands.rows *= 2;
 }
 
+/// One workgroup for each block of rows, or tile of rows with scales of their
+/// own, of each head.
+static void setLaunch(attn::QuantizeOp op, OutlinedKernel &kernel, Value input,
+                      int64_t rows, int64_t threads) {
+  HostProduct grid;
+  if (ShapedType::isStatic(rows))
+    grid.factors.push_back({input, op.getSeqPos(), rows});
+  grid.factors.push_back({input, op.getHeadPos()});
+  grid.factors.push_back({input, op.getBatchPos()});
+  kernel.setGrid(std::move(grid));
+  kernel.setBlock(threads);
+}
+
+/// Adds the kernel that finds the mean of each head, and gives these.
+static Value addMeansKernel(attn::QuantizeOp op, tile::TargetAttr target,
+                            KernelOutliner &outliner, Value input,
+                            int64_t threads) {
+  StringRef function = op->getParentOfType<func::FuncOp>().getName();
+  OutlinedKernel &kernel = outliner.addKernel((function + "_mean").str());
+  Value means =
+      outliner.makeWorkspace({"means",
+                              Float32Type::get(op.getContext()),
+                              {HostProduct{1, {{input, op.getBatchPos()}}},
+                               HostProduct{1, {{input, op.getHeadPos()}}},
+                               HostProduct{op.getHeadDim()}},
+                              /*alignment=*/16});
+  QuantizeOperands operands;
+  operands.input = kernel.addArgument(input);
+  operands.means = kernel.addArgument(means, launch::Access::Write);
+  // As few rows as there are lanes for: their sums stay in registers.
+  chooseTile(op, target, /*block=*/1, operands);
+  QuantizeBuilder(kernel.getBody(), op, operands, ShapedType::kDynamic)
+      .buildMeans();
+  setLaunch(op, kernel, input, ShapedType::kDynamic, threads);
+  return means;
+}
+
 void attune::outlineQuantize(attn::QuantizeOp op, tile::TargetAttr target,
                              SymbolTable &symbols) {
   KernelOutliner outliner(op, symbols);
+  Value input = outliner.getInput(op.getInput(), "input"), means;
+  int64_t block = op.getBlockRows(),
+          threads = op.getScheduleAttr().getNumWarps() * target.getLanes();
+  if (op.getSmooth())
+    means = addMeansKernel(op, target, outliner, input, threads);
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
   OutlinedKernel &kernel = outliner.addKernel((function + "_quantize").str());
-  Value input = outliner.getInput(op.getInput(), "input");
   QuantizeOperands operands;
   operands.input = kernel.addArgument(input);
+  if (means)
+    operands.means = kernel.addArgument(means, launch::Access::Read);
   operands.quantized = kernel.addArgument(
       outliner.makeOutput(cast<OpResult>(op.getQuantized()), "quantized"));
   operands.scales = kernel.addArgument(
       outliner.makeOutput(cast<OpResult>(op.getScales()), "scales"));
-  chooseTile(op, target, operands);
-  QuantizeBuilder(kernel.getBody(), op, operands).build();
-  HostProduct grid;
-  if (int64_t block = op.getBlockRows(); ShapedType::isStatic(block))
-    grid.factors.push_back(
-        {input, op.getSeqPos(), block == 1 ? operands.rows : block});
-  grid.factors.push_back({input, op.getHeadPos()});
-  grid.factors.push_back({input, op.getBatchPos()});
-  kernel.setGrid(std::move(grid));
-  kernel.setBlock(op.getScheduleAttr().getNumWarps() * target.getLanes());
+  chooseTile(op, target, block, operands);
+  QuantizeBuilder(kernel.getBody(), op, operands, block).build();
+  setLaunch(op, kernel, input, block == 1 ? operands.rows : block, threads);
   outliner.finish();
 }

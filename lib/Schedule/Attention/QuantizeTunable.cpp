@@ -118,7 +118,8 @@ struct QuantizeTunable
     std::string text;
     llvm::raw_string_ostream os(text);
     os << "attn.quantize order(" << quantize.getOrder() << ") rows "
-       << quantize.getBlockRows() << (quantize.getRotate() ? " rotate " : " ")
+       << quantize.getBlockRows() << (quantize.getSmooth() ? " smooth" : "")
+       << (quantize.getRotate() ? " rotate " : " ")
        << resize(quantize, quantize.getInputType(), dynamic) << " "
        << resize(quantize, quantize.getQuantized().getType(), dynamic);
     return text;
@@ -220,7 +221,7 @@ struct QuantizeTunable
   std::optional<ResultCheckRule> getCheckRule(Operation *op,
                                               Value value) const {
     auto quantize = cast<QuantizeOp>(op);
-    bool isSum = quantize.getRotate();
+    bool isSum = quantize.getRotate() || quantize.getSmooth();
     if (value == quantize.getQuantized()) {
       const llvm::fltSemantics *format =
           &cast<FloatType>(quantize.getQuantized().getType().getElementType())

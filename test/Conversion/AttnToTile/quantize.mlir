@@ -53,3 +53,24 @@ func.func @heads(%x: tensor<2x4x?x4xf32>) -> (tensor<2x4x?x4xf8E4M3FN>, tensor<2
   %y, %s = attn.quantize %x rotate : tensor<2x4x?x4xf32> -> tensor<2x4x?x4xf8E4M3FN>, tensor<2x4x1x1xf32>
   return %y, %s : tensor<2x4x?x4xf8E4M3FN>, tensor<2x4x1x1xf32>
 }
+
+// A kernel in front finds means. Rows behind the last one of a block have none.
+// CHECK-LABEL: gpu.func @keys_mean
+// CHECK-SAME:    grid = <dim(0, 1) * dim(0, 0)>
+// CHECK: scf.for
+// CHECK:   tile.load {{.+}} -> <16x64xf16, registers>
+// CHECK:   arith.addf
+// CHECK: tile.reduce add {{.+}} dim 0 : <16x64xf32, registers> -> <64xf32, registers>
+// CHECK: arith.divf
+// CHECK: tile.store {{.+}} : <64xf32, registers>, memref<64xf32
+// CHECK-LABEL: gpu.func @keys_quantize
+// CHECK: tile.load {{.+}} -> <64x64xf16, registers>
+// CHECK: %[[MEAN:.+]] = tile.load {{.+}} -> <64xf32, registers>
+// CHECK: tile.broadcast %[[MEAN]] dim 1
+// CHECK: arith.cmpi ult
+// CHECK: arith.subf
+// CHECK: arith.select
+func.func @keys(%x: tensor<2x4x512x64xf16>) -> (tensor<2x4x512x64xf8E4M3FN>, tensor<2x4x8x1xf32>) {
+  %y, %s = attn.quantize %x blocks [1, 1, 64, 1] smooth : tensor<2x4x512x64xf16> -> tensor<2x4x512x64xf8E4M3FN>, tensor<2x4x8x1xf32>
+  return %y, %s : tensor<2x4x512x64xf8E4M3FN>, tensor<2x4x8x1xf32>
+}

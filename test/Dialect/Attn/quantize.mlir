@@ -15,10 +15,10 @@ func.func @rows(%x: tensor<2x4x100x64xf16>) -> (tensor<2x4x100x64xf8E4M3FN>, ten
 }
 
 // CHECK-LABEL: func.func @clauses
-// CHECK: attn.quantize %{{.+}} blocks [1, 64, 1, 64] rotate order(bshd) schedule(<numWarps = 8>) attributes {note}
+// CHECK: attn.quantize %{{.+}} blocks [1, 64, 1, 64] smooth rotate order(bshd) schedule(<numWarps = 8>) attributes {note}
 // CHECK-SAME: : tensor<2x100x4x64xf32, #attn.strided<[?, ?, ?, 1], divisor = 4>> -> tensor<2x100x4x64xf8E5M2FNUZ>, tensor<2x2x4x1xf32>
 func.func @clauses(%x: tensor<2x100x4x64xf32, #attn.strided<[?, ?, ?, 1], divisor = 4>>) -> (tensor<2x100x4x64xf8E5M2FNUZ>, tensor<2x2x4x1xf32>) {
-  %y, %s = attn.quantize %x blocks [1, 64, 1, 64] rotate order(bshd) schedule(<numWarps = 8>) attributes {note}
+  %y, %s = attn.quantize %x blocks [1, 64, 1, 64] smooth rotate order(bshd) schedule(<numWarps = 8>) attributes {note}
     : tensor<2x100x4x64xf32, #attn.strided<[?, ?, ?, 1], divisor = 4>> -> tensor<2x100x4x64xf8E5M2FNUZ>, tensor<2x2x4x1xf32>
   return %y, %s : tensor<2x100x4x64xf8E5M2FNUZ>, tensor<2x2x4x1xf32>
 }

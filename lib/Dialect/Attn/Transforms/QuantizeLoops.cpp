@@ -28,7 +28,10 @@ public:
 
 private:
   void emitBlock(ValueRange block);
-  /// A row as it is quantized.
+  /// The mean of all rows of a head, rotated if they are to be.
+  Value makeMean(Value b, Value h);
+  /// A row as it is quantized, but for the mean, and then with it.
+  Value loadRotated(Value b, Value h, Value s);
   Value loadRow(Value b, Value h, Value s);
   /// The sum of the rows of the matrix, each times an element.
   Value multiplyByHadamard(ArrayRef<Value> place);
@@ -48,7 +51,8 @@ private:
   }
 
   QuantizeOp op;
-  Value input, quantized, scales;
+  /// The mean is null where it stays.
+  Value input, quantized, scales, mean;
 };
 } // namespace
 
@@ -94,11 +98,32 @@ Value QuantizeEmitter::multiplyByHadamard(ArrayRef<Value> place) {
                                splat(createF32(norm)));
 }
 
-Value QuantizeEmitter::loadRow(Value b, Value h, Value s) {
+Value QuantizeEmitter::loadRotated(Value b, Value h, Value s) {
   SmallVector<Value, 4> place = getIndices(b, h, s);
   if (op.getRotate())
     return multiplyByHadamard(place);
   return loadF32(input, place, op.getHeadDim());
+}
+
+Value QuantizeEmitter::makeMean(Value b, Value h) {
+  Value rows = getSize(input, find('s'));
+  auto loop = scf::ForOp::create(builder, zero, rows, one,
+                                 createZeros(op.getHeadDim()));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value row = loadRotated(b, h, loop.getInductionVar());
+  Value sum = arith::AddFOp::create(builder, loop.getRegionIterArg(0), row);
+  scf::YieldOp::create(builder, sum);
+  builder.setInsertionPointAfter(loop);
+  Value count = arith::UIToFPOp::create(
+      builder, builder.getF32Type(),
+      arith::IndexCastOp::create(builder, builder.getI32Type(), rows));
+  return arith::DivFOp::create(builder, loop.getResult(0), splat(count));
+}
+
+Value QuantizeEmitter::loadRow(Value b, Value h, Value s) {
+  Value row = loadRotated(b, h, s);
+  return mean ? arith::SubFOp::create(builder, row, mean) : row;
 }
 
 Value QuantizeEmitter::addAmounts(Value carried, Value elements) {
@@ -133,6 +158,8 @@ Value QuantizeEmitter::makeScale(Value amount) {
 
 void QuantizeEmitter::emitBlock(ValueRange block) {
   Value b = block[0], h = block[1], rows = getSize(input, find('s'));
+  if (op.getSmooth())
+    mean = makeMean(b, h);
   Value first = zero, end = rows;
   if (int64_t size = op.getBlockRows(); ShapedType::isStatic(size)) {
     first = arith::MulIOp::create(builder, block[2], createIndex(size));

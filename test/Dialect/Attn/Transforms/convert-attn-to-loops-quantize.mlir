@@ -33,3 +33,17 @@ func.func @rotated(%x: tensor<2x4x?x8xf32>) -> tensor<2x4x?x8xf8E5M2> {
   %y, %s = attn.quantize %x rotate : tensor<2x4x?x8xf32> -> tensor<2x4x?x8xf8E5M2>, tensor<2x4x1x1xf32>
   return %y : tensor<2x4x?x8xf8E5M2>
 }
+
+// CHECK-LABEL: func.func @smooth
+// CHECK: scf.parallel
+// CHECK:   %[[SUM:.+]] = scf.for
+// CHECK:     arith.addf
+// CHECK:   %[[MEAN:.+]] = arith.divf %[[SUM]]
+// CHECK:   scf.for
+// CHECK:     arith.subf %{{.+}}, %[[MEAN]] : vector<8xf32>
+// CHECK:   scf.for
+// CHECK:     arith.subf %{{.+}}, %[[MEAN]] : vector<8xf32>
+func.func @smooth(%x: tensor<2x4x?x8xf32>) -> tensor<2x4x?x8xf8E5M2> {
+  %y, %s = attn.quantize %x smooth : tensor<2x4x?x8xf32> -> tensor<2x4x?x8xf8E5M2>, tensor<2x4x1x1xf32>
+  return %y : tensor<2x4x?x8xf8E5M2>
+}

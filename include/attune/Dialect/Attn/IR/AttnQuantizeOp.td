@@ -18,7 +18,7 @@ def Attn_QuantizeOp : Attn_Op<"quantize", [
     Makes queries, keys or values of 8 bits, with scales as `attn.attention` takes them. For the elements `x` that share a scale:
 
     ```
-    y         = x                                                   or x * H, by rows, with rotate
+    y         = x                         or x - mean(x) with smooth, and that times H, by rows, with rotate
     scale     = max(|y|) / largest                                  1 where all y are 0
     quantized = round(y * (1 / scale))                              so that y is about quantized * scale
     ```
@@ -32,8 +32,11 @@ def Attn_QuantizeOp : Attn_Op<"quantize", [
     which scales have a static size of 1. Here these are rows of one head: each row alone, blocks of rows, or all rows of a head of a batch.
 
     With `rotate`, rows are multiplied by `H[i,j] = (-1)^popcount(i & j) / sqrt(d)`, the normalized Hadamard matrix in Sylvester's order.
-    It spreads an outlier over its row, so that it costs the others fewer bits (Ashkboos et al., QuaRot, 2024; Shah et al., FlashAttention-3, 2024, section 3.3). H is orthogonal:
-    scores do not change where queries and keys are both rotated. One that is infinite or NaN is spread as well.
+    It spreads what is large over its row (Ashkboos et al., QuaRot, 2024; Shah et al., FlashAttention-3, 2024, section 3.3). H is orthogonal:
+    scores do not change where queries and keys are both rotated, and have smaller errors where both have their large elements in the same columns. One that is infinite or NaN is spread as well.
+
+    With `smooth`, the mean of each column over all rows of its head is subtracted before (Zhang et al., SageAttention, 2024, section 4.2). It is for keys: one vector that is subtracted of all
+    adds a number to all scores of a query, which softmax does not know of. `lse` does, and so do scores that a region, a cap or sinks see. A column with an infinite element or a NaN becomes NaN.
 
     **Preconditions**
     - `order` is a permutation of the letters b, h, s and d (quantize_c1).
@@ -69,12 +72,13 @@ def Attn_QuantizeOp : Attn_Op<"quantize", [
   let arguments = (ins
     Attn_Operand:$input,
     OptionalAttr<DenseI64ArrayAttr>:$blocks,
+    UnitAttr:$smooth,
     UnitAttr:$rotate,
     DefaultValuedStrAttr<StrAttr, "bhsd">:$order,
     OptionalAttr<Schedule_QuantizeAttr>:$schedule);
   let results = (outs Attn_Narrow:$quantized, 4DTensorOf<[F32]>:$scales);
   let assemblyFormat = [{
-    $input (`blocks` $blocks^)? (`rotate` $rotate^)? (`order` `(` custom<Order>($order)^ `)`)?
+    $input (`blocks` $blocks^)? (`smooth` $smooth^)? (`rotate` $rotate^)? (`order` `(` custom<Order>($order)^ `)`)?
     (`schedule` `(` $schedule^ `)`)? attr-dict-with-keyword
     `:` type($input) `->` type($quantized) `,` type($scales)
   }];
