@@ -32,6 +32,7 @@ if typing.TYPE_CHECKING:
     from ._merge import merge
     from ._paged import PagedCache
     from ._pytorch import flex_attention, register_flash_attention, register_operators, register_transformers, sdpa
+    from ._quantize import quantize
     from ._search import SearchResult, search
     from ._serving import decode, varlen
     from ._tune import TuneResult, tune
@@ -65,6 +66,7 @@ __all__ = [
     "merge",
     "numpy",
     "parse",
+    "quantize",
     "register_flash_attention",
     "register_operators",
     "register_transformers",
@@ -83,6 +85,7 @@ _MODULES = {
     **dict.fromkeys(("Alternative", "Explanation", "Resources", "explain"), "._explain"),
     "PagedCache": "._paged",
     "merge": "._merge",
+    "quantize": "._quantize",
     **dict.fromkeys(("decode", "varlen"), "._serving"),
     **dict.fromkeys(("SearchResult", "search"), "._search"),
     **dict.fromkeys(("TuneResult", "tune"), "._tune"),

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Queries, keys and values in 8 bits, with what they are to be multiplied by."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import _compiler, _devices, _frameworks, _known, _native, _operands, _schedules
+
+_INPUTS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
+_RESULTS = {
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e5m2": "f8E5M2",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """What a kernel is compiled for."""
+
+    dtype: str
+    out_dtype: str
+    heads: int
+    head_dim: int
+    #: How many rows share a scale; None for all of a head.
+    rows: int | None
+    smooth: bool
+    rotate: bool
+    #: Whether the input is other than row-major without gaps.
+    strided: bool
+
+    def make_module(self) -> _compiler.Module:
+        """The problem in the attn dialect."""
+        step = _operands.get_row_step(self.head_dim, self.dtype)
+        layout = f", #attn.strided<[?, ?, ?, 1], divisor = {step}>" * self.strided
+        shape = f"?x?x{self.heads}"
+        taken = f"tensor<{shape}x{self.head_dim}x{_INPUTS[self.dtype]}{layout}>"
+        count = "1" if self.rows is None else "?"
+        results = f"tensor<{shape}x{self.head_dim}x{_RESULTS[self.out_dtype]}>, tensor<?x{count}x{self.heads}x1xf32>"
+        clauses = f" blocks [1, {self.rows}, 1, 1]" if (self.rows or 1) > 1 else ""
+        clauses += " smooth" * self.smooth + " rotate" * self.rotate
+        return _compiler.parse(
+            f"func.func @quantize(%x: {taken}) -> ({results}) {{\n"
+            f"  %y, %s = attn.quantize %x{clauses} order(bshd) : {taken} -> {results}\n"
+            f"  return %y, %s : {results}\n}}\n"
+        )
+
+
+def quantize(
+    x: Any,
+    *,
+    dtype: Any = "float8_e4m3fn",
+    scale_rows: int | None = 1,
+    smooth: bool = False,
+    rotate: bool = False,
+    stream: int | None = None,
+    chip: str | None = None,
+) -> tuple[Any, Any]:
+    """Elements in 8 bits, and scales in float32: x is about quantized * scales.
+
+    x           array [batch, seq, heads, head_dim] in float16, bfloat16 or float32, or packed [total, heads, head_dim]
+    dtype       of the result: float8_e4m3fn, float8_e5m2, or those with fnuz, as a name or a type of the framework
+    scale_rows  how many rows of a head share a scale, which then are [batch, blocks, heads], or [blocks, heads] of what is packed.
+                With 1, and with None, for all rows of a head, [batch, heads] or [1, heads], they are what `attention`, `decode` and
+                `varlen` take as q_descale, k_descale and v_descale
+    smooth      subtracts the mean of all rows of a head: of keys, which changes nothing of attention but the LSE
+    rotate      multiplies rows by a normalized Hadamard matrix, for queries and keys whose large elements are in the same columns: both
+                are rotated, or neither. head_dim is a power of 2
+    stream      as of `attention`
+    chip        as of `attention`
+
+    A scale is the largest finite amount it is for, divided by the largest number of the dtype; 1 for zeros. Elements are rounded to
+    nearest, ties to even; infinite ones become the largest number, and NaN stays NaN. No gradients pass. Errors are those of `attention`.
+    """
+    out_dtype = _frameworks.name_float8(dtype, "dtype")
+    if out_dtype is None:
+        raise TypeError("expects dtype to be a type of 8 bits, but got None")
+    if scale_rows is not None and scale_rows < 1:
+        raise ValueError(f"expects scale_rows to be None or at least 1, but got {scale_rows}")
+    known = (False, None, None, None, False, "bshd", chip)
+    kind = "quantize", out_dtype, scale_rows, bool(smooth), bool(rotate)
+    found = _known.repeat(kind, known, [x]) if stream is None else None
+    if found is None:
+        found = _compute(x, kind, stream, chip, _known.Attempt(kind, known, {"array0": x}))
+    quantized, scales = found
+    return _shape_results(quantized, scales, x, scale_rows)
+
+
+def _shape_results(quantized: Any, scales: Any, x: Any, scale_rows: int | None) -> tuple[Any, Any]:
+    """As many dimensions as the caller has."""
+    shape = tuple(x.shape)
+    batch, blocks, heads, _ = scales.shape
+    if len(shape) == 3:
+        return quantized.reshape(shape), scales.reshape((blocks, heads))
+    return quantized, scales.reshape((batch, heads) if scale_rows is None else (batch, blocks, heads))
+
+
+def _compute(
+    x: Any,
+    kind: tuple[str, str, int | None, bool, bool],
+    stream: int | None,
+    chip: str | None,
+    attempt: _known.Attempt,
+) -> tuple[Any, Any]:
+    """Checks, compiles and launches."""
+    _, out_dtype, scale_rows, smooth, rotate = kind
+    tensor = _frameworks.make_tensor(x.detach() if _frameworks.is_torch(x) else x, "x")
+    if (dtype := _frameworks.get_dtype_name(tensor)) not in _INPUTS:
+        raise TypeError(f"expects x of float16, bfloat16 or float32, but got {dtype}")
+    found = tuple(tensor.shape)
+    if len(found) not in (3, 4):
+        raise ValueError(f"expects x to have 3 or 4 dimensions, but got shape {found}")
+    if len(found) == 3:
+        tensor.shape, tensor.strides = [1, *tensor.shape], [0, *tensor.strides]
+    batch, seq, heads, head_dim = shape = tuple(tensor.shape)
+    if 0 in (heads, head_dim):
+        raise ValueError(f"expects at least one head and one element in each, but got x of shape {found}")
+    if rotate and head_dim & (head_dim - 1):
+        raise ValueError(f"expects a head dimension that is a power of 2 to rotate, but got {head_dim}")
+    _operands.check_address(tensor, "x")
+    strided = not _operands.normalize_strides(tensor, "x")
+    place = _frameworks.get_device(tensor, "x")
+    framework = _frameworks.find_framework(x)
+    of_scales = batch, 1 if scale_rows is None else -(-seq // scale_rows), heads, 1
+    arrays = framework.empty(x, shape, out_dtype), framework.empty(x, of_scales, "float32")
+    results: list[_native.Tensor] = [
+        _operands.make_output(array, name, size, element, place)
+        for array, name, size, element in zip(arrays, ("quantized", "scales"), (shape, of_scales), (out_dtype, "float32"), strict=True)
+    ]
+    if 0 not in of_scales:
+        problem = Problem(dtype, out_dtype, heads, head_dim, scale_rows, smooth, rotate, strided)
+        device = _devices.get_device(*place, chip)
+        kernel = device.get_kernel(problem, _schedules.Bucket.get(seq, 1, batch))
+        arguments, queue = _devices.run(device, kernel, [tensor, *results], x, stream)
+        if not device.is_host:
+            names = ["array0", "quantized", "scales"]
+            places = dict(zip(names, _devices.find_places(kernel).values(), strict=True))
+            attempt.learn(names[1:], places, arguments, kernel, queue)
+    return framework.finish(x, arrays[0]), framework.finish(x, arrays[1])
