@@ -16,6 +16,7 @@
 // and log-sum-exps and deltas run along the columns.
 
 #include "GradientBody.h"
+#include "Reach.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
 #include "attune/Conversion/RegionClone.h"
@@ -75,20 +76,10 @@ private:
   /// Scores, those that are hidden as -inf.
   Value makeScores(Value products, VisitedBlocks &blocks, Value block,
                    Value first);
-  /// Positions of a tile along one of its dimensions, which may reach beyond
-  /// the length.
-  struct Reach {
-    Value first;
-    int64_t count;
-    Value length;
-    unsigned dim;
-  };
   /// Keys that are owned and do not exist have products of 0, and no part of
   /// the gradients of queries or tensors: their weights, which may be infinite,
   /// must be 0.
   SmallVector<Reach, 2> findReaches(Value first);
-  /// Scores of what does not exist as -inf.
-  Value hideBeyond(Value scores, ArrayRef<Reach> reaches);
   Value applyScore(Value products, Value first);
   Value applyMask(Value scores, Value first, bool asksRegion);
   /// exp2(scores - log-sum-exp), with another sign where dropout takes it.
@@ -312,41 +303,7 @@ Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
       });
 }
 
-Value GradientBuilder::hideBeyond(Value scores, ArrayRef<Reach> reaches) {
-  Value exist;
-  for (const Reach &reach : reaches) {
-    Value after = arith::AddIOp::create(b, reach.first, constant(reach.count));
-    Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, after,
-                                       reach.length);
-    exist = exist ? arith::AndIOp::create(b, exist, fits).getResult() : fits;
-  }
-  if (!exist)
-    return scores;
-  auto branch = scf::IfOp::create(b, scoreType, exist, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, scores);
-  b.setInsertionPointToStart(branch.elseBlock());
-  Value hidden = b.map(
-      scoreType, scores,
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value score = args[0];
-        for (const Reach &reach : reaches) {
-          Value position = arith::AddIOp::create(inner, loc, reach.first,
-                                                 args[1 + reach.dim]);
-          Value exists = arith::CmpIOp::create(
-              inner, loc, arith::CmpIPredicate::slt, position, reach.length);
-          score = arith::SelectOp::create(inner, loc, exists, score,
-                                          constantF32(inner, loc, -kInfinity));
-        }
-        return score;
-      });
-  scf::YieldOp::create(b, hidden);
-  return branch.getResult(0);
-}
-
-SmallVector<GradientBuilder::Reach, 2>
-GradientBuilder::findReaches(Value first) {
+SmallVector<Reach, 2> GradientBuilder::findReaches(Value first) {
   if (!ownsKeys)
     return {};
   SmallVector<Reach, 2> reaches;
@@ -362,7 +319,7 @@ GradientBuilder::findReaches(Value first) {
 Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
                                   Value block, Value first) {
   Value scores = applyScore(products, first);
-  scores = hideBeyond(scores, findReaches(first));
+  scores = hideBeyond(b, scores, findReaches(first));
   // Queries beyond the last one have no weights, and gradients of keys that are
   // owned and do not exist are not stored.
   if (ownsKeys && !op.hasMask())
@@ -384,8 +341,8 @@ Value GradientBuilder::makeWeights(Value scores, Value shifts, Value first) {
                                             arith::FastMathFlags::afn);
         if (!dropout)
           return weight;
-        auto [query, key] = locateElement(inner, loc, args.drop_front(2), first,
-                                          /*clamp=*/false);
+        auto [query, key] =
+            locateElement(inner, loc, args.drop_front(2), first);
         Value isKept =
             dropout->isKept(inner, loc, batch, headQ, headsQ, query, key);
         return arith::SelectOp::create(

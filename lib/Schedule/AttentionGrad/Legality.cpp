@@ -11,11 +11,14 @@ using tile::MmaAtomAttr;
 using tile::TargetAttr;
 
 AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
-  return {op.getElementType(), op.getHeadDimQK(), op.getHeadDimV(),
+  return {op.getElementType(),
+          op.getHeadDimQK(),
+          op.getHeadDimV(),
           getRowDivisor(
               {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGrad()},
               op.getHeadDimPos()),
-          op.getDeterministic(), op.hasScore() || op.getSoftcapAttr()};
+          op.getDeterministic(),
+          op.hasScore() || op.getSoftcapAttr()};
 }
 
 /// How the knobs of a kernel begin.

@@ -102,8 +102,8 @@ llvm::SmallVector<BlockList, 4> getBlockLists(AttentionOpInterface op);
 
 /// The type that weights have where they are multiplied by values: unless it is
 /// written, f16 where values have 8 bits and scales do not differ by key, and
-/// otherwise that of query, or where that has 8 bits that of the result, or bf16
-/// where this is f32.
+/// otherwise that of query, or where that has 8 bits that of the result, or
+/// bf16 where this is f32.
 mlir::Type getWeightType(AttentionOp op);
 
 /// The type by which results are judged, that one or the result's if this says
