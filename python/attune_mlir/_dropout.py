@@ -14,7 +14,7 @@ import torch
 from . import _attention, _torch
 
 
-def _draw(device: torch.device) -> torch.Tensor:
+def draw(device: torch.device) -> torch.Tensor:
     """A seed and an offset."""
     return torch.empty(2, dtype=torch.int64, device=device).random_()
 
@@ -25,7 +25,7 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Any:
         *tensors, random, probability, options = arguments
-        out, lse = _compute(tuple(tensors), (probability, random), options)
+        out, lse = compute(tuple(tensors), (probability, random), options)
         ctx.save_for_backward(*tensors, random, out, lse)
         ctx.probability, ctx.options = probability, options
         ctx.set_materialize_grads(False)
@@ -45,7 +45,7 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         return of_q, of_k, of_v, None, sinks_grad, None, None, None
 
 
-def _compute(tensors: tuple[Any, ...], dropout: tuple[float, torch.Tensor], options: dict[str, Any], **places: Any) -> Any:
+def compute(tensors: tuple[Any, ...], dropout: tuple[float, torch.Tensor], options: dict[str, Any], **places: Any) -> Any:
     q, k, v, alibi_slopes, sinks = (_torch.detach(_torch.as_plain(x)) for x in tensors)
     return _attention.compute(q, k, v, alibi_slopes, sinks, return_lse=True, dropout=dropout, **options, **places)
 
@@ -58,9 +58,9 @@ def attention(tensors: tuple[Any, ...], probability: float, options: dict[str, A
         kind = tensors[0].device.type
         if torch.is_autocast_enabled(kind):
             tensors = (*_torch.cast_for_autocast(kind, *tensors[:3]), *tensors[3:])
-    random = _draw(tensors[0].device)
+    random = draw(tensors[0].device)
     if not _torch.records(*tensors):
-        return _compute(tensors, (probability, random), options, out=out, stream=stream)
+        return compute(tensors, (probability, random), options, out=out, stream=stream)
     if out is not None or stream is not None:
         raise ValueError(_torch.NO_PLACES)
     if _torch.records(tensors[3]):

@@ -9,17 +9,15 @@ from typing import Any
 import torch
 from torch.nn.attention import register_flash_attention_impl
 
-from . import _attention, _compiler, _torch
+from . import _attention, _compiler, _dropout, _torch
 
 #: What says that there is no kernel for a call.
 _REFUSALS = (TypeError, ValueError, NotImplementedError, _compiler.CompileError)
 _FORWARD, _BACKWARD = "_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_backward"
 
 
-def _refuse(query: torch.Tensor, key: torch.Tensor, dropout_p: float, is_causal: bool) -> None:
+def _refuse(query: torch.Tensor, key: torch.Tensor, is_causal: bool) -> None:
     """NotImplementedError for what no kernel computes."""
-    if dropout_p:
-        raise NotImplementedError("expects no dropout")
     if is_causal and query.shape[2] != key.shape[2]:
         raise NotImplementedError("expects a causal mask for as many queries as keys")
 
@@ -45,12 +43,20 @@ def _forward(
     *,
     scale: float | None = None,
 ) -> Any:
-    _refuse(query, key, dropout_p, is_causal)
+    _refuse(query, key, is_causal)
     if return_debug_mask:
         raise NotImplementedError("expects no mask for debugging")
     layout, (q, k, v) = _place(query, key, value)
-    out, lse = _attention.attention(q, k, v, causal=is_causal, scale=scale, layout=layout, return_lse=True)
-    state, offset = (query.new_zeros(shape, dtype=torch.uint64) for shape in (2, ()))
+    offset = query.new_zeros((), dtype=torch.uint64)
+    if _attention.check_dropout(dropout_p):
+        # PyTorch keeps it for the backward pass.
+        state = _dropout.draw(query.device)
+        options = {"causal": is_causal, "window": None, "softcap": None, "scale": scale, "layout": layout, "chip": None}
+        out, lse = _dropout.compute((q, k, v, None, None), (dropout_p, state), options)
+    else:
+        state = query.new_zeros(2, dtype=torch.int64)
+        out, lse = _attention.attention(q, k, v, causal=is_causal, scale=scale, layout=layout, return_lse=True)
+    state = state.view(torch.uint64)
     return _take_back(layout, out), lse, None, None, query.shape[2], key.shape[2], state, offset, query.new_empty(0)
 
 
@@ -67,14 +73,17 @@ def _backward(
     max_k: int,
     dropout_p: float,
     is_causal: bool,
-    *state: Any,
+    state: torch.Tensor,
+    *offset: Any,
     scale: float | None = None,
     **_: Any,
 ) -> Any:
-    _refuse(query, key, dropout_p, is_causal)
+    _refuse(query, key, is_causal)
     layout, (q, k, v, result, grad) = _place(query, key, value, out, grad_out)
-    options = {"causal": is_causal, "window": None, "softcap": None, "scale": scale, "layout": layout, "chip": None}
+    options: dict[str, Any] = {"causal": is_causal, "window": None, "softcap": None, "scale": scale, "layout": layout, "chip": None}
     wanted = (True, True, True, False)
+    if dropout_p:
+        options["dropout"] = (dropout_p, state.view(torch.int64))
     found = _torch.find_gradients(grad, None, q, k, v, result, logsumexp, None, None, wanted=wanted, **options)
     return tuple(_take_back(layout, x) for x in found[:3] if x is not None)
 

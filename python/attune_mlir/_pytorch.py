@@ -52,7 +52,7 @@ def register_flash_attention(name: str = "attune") -> None:
         torch.nn.attention.activate_flash_attention_impl("attune")
 
     From then on, where scaled_dot_product_attention chooses flash attention on a GPU, forward and backward run on kernels
-    of ours. What these do not compute (dropout, packed sequences) goes to PyTorch's own. PyTorch may prefer cuDNN:
+    of ours. What these do not compute (packed sequences) goes to PyTorch's own. PyTorch may prefer cuDNN:
     torch.nn.attention.sdpa_kernel asks for flash attention alone, and `sdpa` goes before all of that.
     """
     from . import _flash

@@ -51,6 +51,18 @@ def test_values_and_gradients(active, moved, causal):
         assert found.stride() == inputs[0].stride()
 
 
+def test_dropout(active):
+    inputs = make_inputs(moved=True)
+    torch.manual_seed(3)
+    out, _, *rest = forward(*inputs, 0.5)
+    torch.manual_seed(3)
+    expected = attune.attention(*(x.transpose(1, 2) for x in inputs), dropout_p=0.5).transpose(1, 2)
+    assert torch.equal(out, expected) and rest[4].dtype == torch.uint64
+    grad = torch.randn_like(out)
+    for found, right in zip(torch.autograd.grad(out, inputs, grad), torch.autograd.grad(expected, inputs, grad), strict=True):
+        assert torch.equal(found, right)
+
+
 def test_grouped_heads_and_lengths(active):
     inputs = make_inputs(moved=True, heads=4, seq_q=30)
     torch.testing.assert_close(forward(*inputs)[0].float(), attend(*inputs, enable_gqa=True), atol=4e-3, rtol=4e-3)
@@ -59,7 +71,6 @@ def test_grouped_heads_and_lengths(active):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"dropout_p": 0.5}, "expects no dropout"),
         ({"return_debug_mask": True}, "expects no mask for debugging"),
         ({"is_causal": True}, "expects a causal mask for as many queries as keys"),
         ({}, "expects q of float16 or bfloat16, but got float32"),
