@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from . import _compiler, _devices, _frameworks, _known, _native, _operands, _schedules
+from . import _compiler, _devices, _frameworks, _native, _operands, _schedules
 
 _INPUTS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
 _RESULTS = {
@@ -80,12 +80,7 @@ def quantize(
         raise TypeError("expects dtype to be a type of 8 bits, but got None")
     if scale_rows is not None and scale_rows < 1:
         raise ValueError(f"expects scale_rows to be None or at least 1, but got {scale_rows}")
-    known = (False, None, None, None, False, "bshd", chip)
-    kind = "quantize", out_dtype, scale_rows, bool(smooth), bool(rotate)
-    found = _known.repeat(kind, known, [x]) if stream is None else None
-    if found is None:
-        found = _compute(x, kind, stream, chip, _known.Attempt(kind, known, {"array0": x}))
-    quantized, scales = found
+    quantized, scales = _compute(x, out_dtype, scale_rows, bool(smooth), bool(rotate), stream, chip)
     return _shape_results(quantized, scales, x, scale_rows)
 
 
@@ -99,14 +94,9 @@ def _shape_results(quantized: Any, scales: Any, x: Any, scale_rows: int | None) 
 
 
 def _compute(
-    x: Any,
-    kind: tuple[str, str, int | None, bool, bool],
-    stream: int | None,
-    chip: str | None,
-    attempt: _known.Attempt,
+    x: Any, out_dtype: str, scale_rows: int | None, smooth: bool, rotate: bool, stream: int | None, chip: str | None
 ) -> tuple[Any, Any]:
     """Checks, compiles and launches."""
-    _, out_dtype, scale_rows, smooth, rotate = kind
     tensor = _frameworks.make_tensor(x.detach() if _frameworks.is_torch(x) else x, "x")
     if (dtype := _frameworks.get_dtype_name(tensor)) not in _INPUTS:
         raise TypeError(f"expects x of float16, bfloat16 or float32, but got {dtype}")
@@ -134,9 +124,5 @@ def _compute(
         problem = Problem(dtype, out_dtype, heads, head_dim, scale_rows, smooth, rotate, strided)
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(problem, _schedules.Bucket.get(seq, 1, batch))
-        arguments, queue = _devices.run(device, kernel, [tensor, *results], x, stream)
-        if not device.is_host:
-            names = ["array0", "quantized", "scales"]
-            places = dict(zip(names, _devices.find_places(kernel).values(), strict=True))
-            attempt.learn(names[1:], places, arguments, kernel, queue)
+        _devices.run(device, kernel, [tensor, *results], x, stream)
     return framework.finish(x, arrays[0]), framework.finish(x, arrays[1])
