@@ -245,10 +245,10 @@ std::pair<Value, Value> GradientBuilder::locateElement(OpBuilder &inner,
 }
 
 Positions GradientBuilder::getPositions(Region &region) {
-  return endsWithBlock(seqQ, ownsKeys ? kernel.visited : kernel.owned) &&
-                 endsWithBlock(seqK, ownsKeys ? kernel.owned : kernel.visited)
-             ? Positions::Exist
-             : attune::getPositions(region);
+  bool exist = endsWithBlock(seqQ, ownsKeys ? kernel.visited : kernel.owned) &&
+               endsWithBlock(seqK, ownsKeys ? kernel.owned : kernel.visited);
+  return exist || !readsTensor(region) ? Positions::Exist
+                                       : Positions::MayBeBeyond;
 }
 
 IRMapping GradientBuilder::mapScore(OpBuilder &inner, Location loc,

@@ -222,16 +222,15 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
                    return scaled;
                  // With additions of the region that may be, too.
                  scaled.setFastmath(arith::FastMathFlags::contract);
+                 bool clamp = readsTensor(op.getScore());
                  IRMapping mapping = at.captures;
-                 auto [head, row] =
-                     locateRow(inner, loc, args[1], /*clamp=*/false);
-                 Value column = source->getKey(inner, loc, block, args[2],
-                                               /*clamp=*/false);
+                 auto [head, row] = locateRow(inner, loc, args[1], clamp);
+                 Value column =
+                     source->getKey(inner, loc, block, args[2], clamp);
                  mapping.map(op.getScore().getArguments(),
                              ValueRange{scaled, at.batch, head, row, column});
                  score = OnlineSoftmax::dropFactor(
-                     op, inlineOntoBuffers(inner, op.getScore(), mapping,
-                                           getPositions(op.getScore())));
+                     op, inlineOntoBuffers(inner, op.getScore(), mapping));
                  if (score != scaled)
                    OnlineSoftmax::foldIntoNextFactor(inner, scaled);
                  return score;
@@ -253,12 +252,14 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
         if (!blocks->wholeBlocks)
           keep = source->isKey(inner, loc, block, args[2], column);
         if (hasRegion) {
+          bool clamp = readsTensor(op.getMask());
           IRMapping mapping = at.captures;
-          auto [head, row] = locateRow(inner, loc, args[1], /*clamp=*/false);
+          auto [head, row] = locateRow(inner, loc, args[1], clamp);
+          Value key = clamp ? source->getKey(inner, loc, block, args[2], clamp)
+                            : column;
           mapping.map(op.getMask().getArguments(),
-                      ValueRange{at.batch, head, row, column});
-          Value visible = inlineOntoBuffers(inner, op.getMask(), mapping,
-                                            getPositions(op.getMask()));
+                      ValueRange{at.batch, head, row, key});
+          Value visible = inlineOntoBuffers(inner, op.getMask(), mapping);
           keep =
               keep
                   ? arith::AndIOp::create(inner, loc, keep, visible).getResult()

@@ -194,10 +194,6 @@ bool attune::readsTensor(Region &region) {
   });
 }
 
-Positions attune::getPositions(Region &region) {
-  return readsTensor(region) ? Positions::MayBeBeyond : Positions::Exist;
-}
-
 Value attune::elementPosition(OpBuilder &builder, Location loc, Value first,
                               Value offset, Value length, bool clamp) {
   Value position = arith::AddIOp::create(builder, loc, first, offset);

@@ -6,7 +6,6 @@
 #ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_VIEWS_H
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_VIEWS_H
 
-#include "attune/Conversion/RegionClone.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -53,10 +52,9 @@ mlir::Value countRoomForKeys(mlir::ImplicitLocOpBuilder &b,
                              mlir::Value pages);
 
 /// Whether a region reads tensors, but where the batch alone says. Tiles reach
-/// beyond the ends of the sequences.
+/// beyond the ends of the sequences, so that its positions have to be clamped,
+/// or places in tensors.
 bool readsTensor(mlir::Region &region);
-/// What that says of positions that the region is asked for.
-Positions getPositions(mlir::Region &region);
 
 /// Emits the position of an element, clamped to the last valid one if asked.
 mlir::Value elementPosition(mlir::OpBuilder &builder, mlir::Location loc,

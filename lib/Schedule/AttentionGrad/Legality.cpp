@@ -18,7 +18,8 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
               {op.getQuery(), op.getKey(), op.getValue(), op.getOutputGrad()},
               op.getHeadDimPos()),
           op.getDeterministic(),
-          op.hasScore() || op.getSoftcapAttr()};
+          op.hasScore() || op.getSoftcapAttr() ||
+              op.getDropoutProbabilityAttr()};
 }
 
 /// How the knobs of a kernel begin.

@@ -125,7 +125,7 @@ func.func @sinks(%q: !q, %k: !k, %sinks: tensor<8xf32>) -> (!q, tensor<2x8x128xf
 // CHECK: %[[TWICE:.+]] = arith.addf %[[BIAS]], %[[BIAS]]
 // CHECK: scf.for
 // CHECK:   tile.map
-// CHECK-NOT: arith.minui
+// CHECK-NOT: arith.minsi
 // CHECK:   arith.addf %{{.+}}, %[[TWICE]]
 func.func @captured_scalar(%q: !q, %k: !k, %bias: f32) -> !q {
   %twice = arith.addf %bias, %bias : f32
@@ -140,8 +140,8 @@ func.func @captured_scalar(%q: !q, %k: !k, %bias: f32) -> !q {
 // CHECK-LABEL: gpu.func @captured_tensor_kernel
 // CHECK-SAME:    %[[BIAS:[^ ]+]]: memref<128x96xf32>
 // CHECK: scf.for
-// CHECK:   %[[ROW:.+]] = arith.minui %{{.+}}, %c127
-// CHECK:   %[[COLUMN:.+]] = arith.minui %{{.+}}, %c95
+// CHECK:   %[[ROW:.+]] = arith.minsi %{{.+}}, %c127
+// CHECK:   %[[COLUMN:.+]] = arith.minsi %{{.+}}, %c95
 // CHECK:   memref.load %[[BIAS]][%[[ROW]], %[[COLUMN]]]
 func.func @captured_tensor(%q: !q, %k: !k, %bias: tensor<128x96xf32>) -> !q {
   %o = attn.attention %q, %k, %k score (%s, %b, %h, %m, %n) {

@@ -30,10 +30,9 @@
 // the row's head, of which there is none in rows behind the last one.
 // CHECK: ^bb0(%{{.+}}: f32, %[[I:.+]]: index, %[[J:.+]]: index):
 // CHECK:   %[[NUMBER:.+]] = arith.divui %[[I]], %[[C3]]
-// CHECK:   %[[OWN:.+]] = arith.addi %[[HEAD]], %[[NUMBER]]
+// CHECK:   %[[LAST:.+]] = arith.minui %[[NUMBER]], %[[C3]]
+// CHECK:   arith.addi %[[HEAD]], %[[LAST]]
 // CHECK:   arith.remui %[[I]], %[[C3]]
-// CHECK:   %[[LAST:.+]] = arith.minui %[[OWN]], %c7
-// CHECK:   memref.load %{{.+}}[%[[LAST]]]
 // CHECK: %[[OUT:.+]] = memref.subview %[[O]][%[[BATCH]], %[[HEAD]], 0, 0] [1, 4, 3, 64]
 // CHECK: %[[ALL:.+]] = memref.collapse_shape %[[OUT]]
 // CHECK: tile.store %{{.+}}, %[[ALL]]

@@ -24,7 +24,7 @@ struct AttentionGradProblem {
   /// Whether results have equal bits in each launch.
   bool isDeterministic;
   /// Whether a region or a soft cap makes scores of products, which are asked
-  /// again for derivatives.
+  /// again for derivatives, or weights are dropped.
   bool hasScore;
 
   static AttentionGradProblem get(attn::AttentionGradOp op);
