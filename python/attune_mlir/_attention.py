@@ -163,7 +163,7 @@ def attention(
     has_scales = not (q_descale is k_descale is v_descale is weights is None)
     probability = check_dropout(dropout_p)
     has_dropout = probability > 0
-    if has_dropout and (has_functions or has_scales or any(map(_frameworks.is_float8, (q, k, v)))):
+    if has_dropout and (has_functions or has_scales or any(map(_frameworks.is_narrow, (q, k, v)))):
         raise NotImplementedError("expects no score_mod, mask_mod, block_mask, scales or operands of 8 bits beside dropout_p, but got some")
     if has_dropout and not _frameworks.is_torch(q):
         raise TypeError(
