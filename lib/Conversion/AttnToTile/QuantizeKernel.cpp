@@ -219,9 +219,11 @@ Value QuantizeBuilder::findAmounts(Value rows) {
       map(tileType, rows,
           [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
             Value amount = math::AbsFOp::create(inner, args[0]);
+            // No bf16 is as large: compared with infinity, LLVM compares
+            // before it widens, by what PTX has no instruction for.
             Value isFinite = arith::CmpFOp::create(
-                inner, arith::CmpFPredicate::OLT, amount,
-                number(inner, std::numeric_limits<double>::infinity()));
+                inner, arith::CmpFPredicate::OLE, amount,
+                number(inner, std::numeric_limits<float>::max()));
             return arith::SelectOp::create(inner, isFinite, amount,
                                            number(inner, 0));
           });
