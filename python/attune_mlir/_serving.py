@@ -395,7 +395,7 @@ def varlen(
     batch_invariant  the bits of a sequence depend on nothing but its own queries and keys, whatever is beside it; takes longer
     weights       of v of 8 bits: the type of as many that weights are rounded to where they are multiplied by it, faster and less exact,
                   as FlashAttention-3 has it: "float8_e4m3fn", a framework's type, or None for those of 16 bits
-    k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (int8, float8_e4m3fn and the like): one
+    k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (int8, float8_e4m3fn and others): one
     v_descale     element, or [total_k, kv_heads], or [pages, kv_heads], [pages, page_size, kv_heads] with `block_table`; 1 for a
                   dimension that shares them; with `latent` k_descale alone
     q_descale     the same of q, which may have 8 bits if k has: one element, or [total_q, heads], or [total_q, kv_heads]

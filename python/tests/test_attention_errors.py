@@ -42,7 +42,7 @@ def test_no_dlpack(inputs):
 def test_dtypes(inputs):
     q, k, v = inputs
     refuse(TypeError, "expects q of float16 or bfloat16, but got float32", q.astype(np.float32), k, v)
-    refuse(TypeError, "expects v of float16 or bfloat16, but got int8", q, k, v.astype(np.int8))
+    refuse(TypeError, "expects v of float16 or bfloat16, but got int16", q, k, v.astype(np.int16))
     refuse(TypeError, "expects q, k and v to have one dtype, but got float16 and, of k, bfloat16", q, k.astype(ml_dtypes.bfloat16), v)
 
 
