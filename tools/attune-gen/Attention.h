@@ -9,6 +9,25 @@
 
 namespace attune::gen {
 
+/// A tensor of rows of heads, as merges and quantizations have it.
+struct HeadTensor {
+  /// Sizes; ShapedType::kDynamic where --dynamic names them.
+  int64_t batch, heads, seqQ, headDim;
+  std::string order;
+  bool strided;
+
+  /// Sizes in the order of the dimensions, of so many rows and columns.
+  llvm::SmallVector<int64_t> getShape(int64_t rows, int64_t columns) const;
+  /// Of the tensor as it is.
+  mlir::RankedTensorType getType(mlir::Type element,
+                                 mlir::Attribute encoding = {}) const {
+    return mlir::RankedTensorType::get(getShape(seqQ, headDim), element,
+                                       encoding);
+  }
+  /// What is known of its strides.
+  mlir::Attribute getEncoding(mlir::MLIRContext *context) const;
+};
+
 struct AttentionOptions {
   enum class Mask { None, Causal, CausalTopLeft };
 
@@ -25,8 +44,11 @@ struct AttentionOptions {
   AttentionOptions();
   llvm::Expected<attn::AttentionProblem>
   getProblem(const CommonOptions &common) const;
+  /// Those of queries.
+  llvm::Error readTensor(HeadTensor &tensor, const CommonOptions &common) const;
 
 private:
+  llvm::Error checkOrder() const;
   llvm::Expected<std::optional<float>>
   getNumber(const llvm::cl::opt<std::string> &option) const;
   llvm::Error readSizes(attn::AttentionProblem &problem,

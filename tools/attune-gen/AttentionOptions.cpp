@@ -302,10 +302,8 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
     return error;
   if (Error error = readNumbers(problem))
     return error;
-  if (!attn::AttentionOp::isValidOrder(order))
-    return makeError("expects --order to be a permutation of the letters b, h, "
-                     "s and d, but got '{0}'",
-                     order.getValue());
+  if (Error error = checkOrder())
+    return error;
   problem.order = order;
   if (mask != Mask::None)
     problem.causal = mask == Mask::Causal ? attn::Alignment::BottomRight
@@ -350,4 +348,46 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   problem.batchInvariant = batchInvariant;
   problem.strided = common.strided;
   return problem;
+}
+
+Error AttentionOptions::checkOrder() const {
+  if (!attn::AttentionOp::isValidOrder(order))
+    return makeError("expects --order to be a permutation of the letters b, h, "
+                     "s and d, but got '{0}'",
+                     order.getValue());
+  return Error::success();
+}
+
+Error AttentionOptions::readTensor(HeadTensor &tensor,
+                                   const CommonOptions &common) const {
+  if (Error error =
+          read(tensor.batch, common.getSize(common.batch, {}, Size::Batch)))
+    return error;
+  if (Error error = read(tensor.heads, common.getSize(heads, {}, Size::Heads)))
+    return error;
+  if (Error error = read(tensor.seqQ, common.getSize(seqQ, {}, Size::SeqQ)))
+    return error;
+  if (Error error =
+          read(tensor.headDim, common.getSize(common.headDim, {}, {})))
+    return error;
+  if (Error error = checkOrder())
+    return error;
+  tensor.order = order;
+  tensor.strided = common.strided;
+  return Error::success();
+}
+
+SmallVector<int64_t> HeadTensor::getShape(int64_t rows, int64_t columns) const {
+  SmallVector<int64_t> shape;
+  for (char letter : order)
+    shape.push_back(letter == 'b'   ? batch
+                    : letter == 'h' ? heads
+                    : letter == 's' ? rows
+                                    : columns);
+  return shape;
+}
+
+mlir::Attribute HeadTensor::getEncoding(mlir::MLIRContext *context) const {
+  return attn::getEncoding(context, strided, order.size(),
+                           order.back() == 'd' ? headDim : int64_t(1));
 }

@@ -39,27 +39,11 @@ MergeOptions::getProblem(const CommonOptions &common) const {
     return makeError("expects --parts to be from 1 to {0}, but got {1}", kMost,
                      parts.getValue());
   problem.parts = parts;
-  if (Error error =
-          read(problem.batch, common.getSize(common.batch, {}, Size::Batch)))
+  if (Error error = attention.readTensor(problem, common))
     return error;
-  if (Error error =
-          read(problem.heads, common.getSize(attention.heads, {}, Size::Heads)))
-    return error;
-  if (Error error =
-          read(problem.seqQ, common.getSize(attention.seqQ, {}, Size::SeqQ)))
-    return error;
-  if (Error error =
-          read(problem.headDim, common.getSize(common.headDim, {}, {})))
-    return error;
-  if (!attn::AttentionOp::isValidOrder(attention.order))
-    return makeError("expects --order to be a permutation of the letters b, h, "
-                     "s and d, but got '{0}'",
-                     attention.order.getValue());
-  problem.order = attention.order;
   problem.result = common.dtype;
   problem.element = partDtype.getNumOccurrences() ? partDtype : common.dtype;
   problem.lse = attention.lse;
-  problem.strided = common.strided;
   if (Error error =
           common.readSchedule(problem.schedule, schedule::MergeAttr::getSet()))
     return error;
@@ -71,23 +55,13 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const MergeProblem &problem,
   context->loadDialect<attn::AttnDialect, func::FuncDialect>();
   OpBuilder builder(context);
   Location loc = builder.getUnknownLoc();
-  SmallVector<int64_t> shape;
-  for (char letter : problem.order)
-    shape.push_back(letter == 'b'   ? problem.batch
-                    : letter == 'h' ? problem.heads
-                    : letter == 's' ? problem.seqQ
-                                    : problem.headDim);
-  Attribute encoding =
-      getEncoding(context, problem.strided, shape.size(),
-                  problem.order.back() == 'd' ? problem.headDim : int64_t(1));
-  auto part =
-      RankedTensorType::get(shape, getType(builder, problem.element), encoding);
+  RankedTensorType part = problem.getType(getType(builder, problem.element),
+                                          problem.getEncoding(context));
   auto lse = RankedTensorType::get({problem.batch, problem.heads, problem.seqQ},
                                    builder.getF32Type());
   SmallVector<Type> inputs(problem.parts, part);
   inputs.append(problem.parts, lse);
-  SmallVector<Type> results{
-      RankedTensorType::get(shape, getType(builder, problem.result))};
+  SmallVector<Type> results{problem.getType(getType(builder, problem.result))};
   results.append(problem.lse, lse);
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);

@@ -9,13 +9,10 @@
 
 namespace attune::gen {
 
-struct MergeProblem {
+struct MergeProblem : HeadTensor {
   int64_t parts;
-  /// Sizes; ShapedType::kDynamic where --dynamic names them.
-  int64_t batch, heads, seqQ, headDim;
   Element element, result;
-  std::string order;
-  bool lse, strided;
+  bool lse;
   /// One value per knob; empty for no schedule.
   llvm::SmallVector<int64_t> schedule;
 };

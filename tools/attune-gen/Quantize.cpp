@@ -42,22 +42,8 @@ QuantizeOptions::getProblem(const CommonOptions &common) const {
     return error;
   if (Error error = common.checkDynamic({Size::Batch, Size::Heads, Size::SeqQ}))
     return error;
-  if (Error error =
-          read(problem.batch, common.getSize(common.batch, {}, Size::Batch)))
+  if (Error error = attention.readTensor(problem, common))
     return error;
-  if (Error error =
-          read(problem.heads, common.getSize(attention.heads, {}, Size::Heads)))
-    return error;
-  if (Error error =
-          read(problem.seqQ, common.getSize(attention.seqQ, {}, Size::SeqQ)))
-    return error;
-  if (Error error =
-          read(problem.headDim, common.getSize(common.headDim, {}, {})))
-    return error;
-  if (!attn::AttentionOp::isValidOrder(attention.order))
-    return makeError("expects --order to be a permutation of the letters b, h, "
-                     "s and d, but got '{0}'",
-                     attention.order.getValue());
   if (rowsPerScale == "all")
     problem.rows = ShapedType::kDynamic;
   else if (StringRef(rowsPerScale).getAsInteger(10, problem.rows) ||
@@ -66,28 +52,14 @@ QuantizeOptions::getProblem(const CommonOptions &common) const {
         "expects --rows-per-scale to be 'all' or a number of at least "
         "1, but got '{0}'",
         rowsPerScale.getValue());
-  problem.order = attention.order;
   problem.input = common.dtype;
   problem.result = to;
   problem.smooth = smooth;
   problem.rotate = rotate;
-  problem.strided = common.strided;
   if (Error error = common.readSchedule(problem.schedule,
                                         schedule::QuantizeAttr::getSet()))
     return error;
   return problem;
-}
-
-/// The sizes in the order of the dimensions.
-static SmallVector<int64_t> getShape(const QuantizeProblem &problem,
-                                     int64_t rows, int64_t columns) {
-  SmallVector<int64_t> shape;
-  for (char letter : problem.order)
-    shape.push_back(letter == 'b'   ? problem.batch
-                    : letter == 'h' ? problem.heads
-                    : letter == 's' ? rows
-                                    : columns);
-  return shape;
 }
 
 OwningOpRef<ModuleOp> attune::gen::buildModule(const QuantizeProblem &problem,
@@ -95,21 +67,16 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const QuantizeProblem &problem,
   context->loadDialect<attn::AttnDialect, func::FuncDialect>();
   OpBuilder builder(context);
   Location loc = builder.getUnknownLoc();
-  SmallVector<int64_t> shape = getShape(problem, problem.seqQ, problem.headDim);
-  Attribute encoding =
-      getEncoding(context, problem.strided, shape.size(),
-                  problem.order.back() == 'd' ? problem.headDim : int64_t(1));
-  auto input =
-      RankedTensorType::get(shape, getType(builder, problem.input), encoding);
+  RankedTensorType input = problem.getType(getType(builder, problem.input),
+                                           problem.getEncoding(context));
   int64_t blocks = problem.seqQ;
   if (ShapedType::isDynamic(problem.rows))
     blocks = 1;
   else if (ShapedType::isStatic(blocks))
     blocks = llvm::divideCeilSigned(blocks, problem.rows);
   Type results[] = {
-      RankedTensorType::get(shape, getType(builder, problem.result)),
-      RankedTensorType::get(getShape(problem, blocks, 1),
-                            builder.getF32Type())};
+      problem.getType(getType(builder, problem.result)),
+      RankedTensorType::get(problem.getShape(blocks, 1), builder.getF32Type())};
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
@@ -122,7 +89,7 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const QuantizeProblem &problem,
     schedule = schedule::QuantizeAttr::get(context, problem.schedule);
   DenseI64ArrayAttr sharing;
   if (ShapedType::isStatic(problem.rows) && problem.rows != 1) {
-    SmallVector<int64_t> sizes(shape.size(), 1);
+    SmallVector<int64_t> sizes(problem.order.size(), 1);
     sizes[problem.order.find('s')] = problem.rows;
     sharing = builder.getDenseI64ArrayAttr(sizes);
   }

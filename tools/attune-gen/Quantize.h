@@ -10,14 +10,11 @@
 
 namespace attune::gen {
 
-struct QuantizeProblem {
-  /// Sizes; ShapedType::kDynamic where --dynamic names them.
-  int64_t batch, heads, seqQ, headDim;
+struct QuantizeProblem : HeadTensor {
   /// Rows that share a scale; ShapedType::kDynamic for all of a head.
   int64_t rows;
   Element input, result;
-  std::string order;
-  bool smooth, rotate, strided;
+  bool smooth, rotate;
   /// One value per knob; empty for no schedule.
   llvm::SmallVector<int64_t> schedule;
 };
