@@ -371,6 +371,20 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   return success();
 }
 
+/// Makes kernels of ops that need nothing but a schedule.
+template <typename OpTy>
+static LogicalResult
+outlineEach(ModuleOp module, SymbolTable &symbols,
+            function_ref<void(OpTy, tile::TargetAttr, SymbolTable &)> outline) {
+  return forEachWithTarget<OpTy>(
+      module, [&](OpTy op, tile::TargetAttr target) -> LogicalResult {
+        if (failed(checkScheduled(cast<TunableOpInterface>(*op))))
+          return failure();
+        outline(op, target, symbols);
+        return success();
+      });
+}
+
 void ConvertAttnToTile::runOnOperation() {
   ModuleOp module = getOperation();
   SymbolTable symbols(module);
@@ -384,21 +398,10 @@ void ConvertAttnToTile::runOnOperation() {
           return outlineAttentionGrad(grad, target, symbols);
         return outline(cast<attn::AttentionOp>(*op), target, symbols);
       });
-  LogicalResult merged = forEachWithTarget<attn::MergeOp>(
-      module, [&](attn::MergeOp op, tile::TargetAttr target) -> LogicalResult {
-        if (failed(checkScheduled(cast<TunableOpInterface>(*op))))
-          return failure();
-        outlineMerge(op, target, symbols);
-        return success();
-      });
-  LogicalResult quantized = forEachWithTarget<attn::QuantizeOp>(
-      module,
-      [&](attn::QuantizeOp op, tile::TargetAttr target) -> LogicalResult {
-        if (failed(checkScheduled(cast<TunableOpInterface>(*op))))
-          return failure();
-        outlineQuantize(op, target, symbols);
-        return success();
-      });
+  LogicalResult merged =
+      outlineEach<attn::MergeOp>(module, symbols, outlineMerge);
+  LogicalResult quantized =
+      outlineEach<attn::QuantizeOp>(module, symbols, outlineQuantize);
   if (failed(result) || failed(merged) || failed(quantized))
     signalPassFailure();
 }
