@@ -90,7 +90,8 @@ def check_options(
 
 def check_dropout(dropout_p: Any) -> float:
     """A probability that weights may be dropped with."""
-    if isinstance(dropout_p, bool) or not isinstance(dropout_p, numbers.Real):
+    # Each call asks, and nearly all have the default.
+    if type(dropout_p) is not float and (isinstance(dropout_p, bool) or not isinstance(dropout_p, numbers.Real)):
         raise TypeError(f"expects dropout_p to be a number, but got {_frameworks.describe_type(dropout_p)}")
     probability = float(dropout_p)
     if not 0 <= probability < 1:
