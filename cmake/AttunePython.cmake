@@ -36,8 +36,9 @@ add_custom_command(OUTPUT "${torch_env}/installed"
 set(include_dirs "${PROJECT_SOURCE_DIR}/include;${LLVM_INCLUDE_DIRS}")
 
 # Sources stay where they are, so that what is edited is what runs.
-file(GLOB modules RELATIVE "${python_source}/attune_mlir" CONFIGURE_DEPENDS "${python_source}/attune_mlir/*.py*" "${python_source}/attune_mlir/py.typed")
-file(MAKE_DIRECTORY "${python_build}/attune_mlir")
+file(GLOB modules RELATIVE "${python_source}/attune_mlir" CONFIGURE_DEPENDS
+     "${python_source}/attune_mlir/*.py*" "${python_source}/attune_mlir/dialects/*.py" "${python_source}/attune_mlir/py.typed")
+file(MAKE_DIRECTORY "${python_build}/attune_mlir/dialects")
 foreach(module IN LISTS modules)
   file(CREATE_LINK "${python_source}/attune_mlir/${module}" "${python_build}/attune_mlir/${module}" SYMBOLIC)
 endforeach()
@@ -46,6 +47,7 @@ add_custom_target(attune-python
   COMMAND "${CMAKE_COMMAND}" -S "${python_source}" -B "${python_build}/native" -G Ninja
           -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DPython_EXECUTABLE=${python_env}/bin/python"
           "-DATTUNE_LIBRARY=$<TARGET_FILE:Attune>" "-DATTUNE_INCLUDE_DIRS=${include_dirs}"
+          "-DATTUNE_TBLGEN=${LLVM_TOOLS_BINARY_DIR}/mlir-tblgen" "-DATTUNE_DIALECTS_DIR=${python_build}/attune_mlir/dialects"
           "-DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${python_build}/attune_mlir"
           "-DCMAKE_RUNTIME_OUTPUT_DIRECTORY=${python_build}/attune_mlir" > "${python_build}/configure.log"
   COMMAND "${CMAKE_COMMAND}" --build "${python_build}/native"
@@ -56,7 +58,8 @@ if(ATTUNE_BUILD_TESTS AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(pytest_environment "PYTHONPATH=${python_build}" "ATTUNE_FAKE_DRIVER=${PROJECT_BINARY_DIR}/test/fake-driver"
       "COVERAGE_FILE=${python_build}/coverage" "PYTHONDONTWRITEBYTECODE=1")
   # More processes than that take memory for PyTorch, but no less time.
-  set(pytest_options -c "${python_source}/pyproject.toml" -q -p no:cacheprovider --cov=attune_mlir -n auto --maxprocesses=4)
+  set(pytest_options -c "${python_source}/pyproject.toml" -q -p no:cacheprovider --cov=attune_mlir
+      "--cov-config=${python_source}/pyproject.toml" -n auto --maxprocesses=4)
   add_custom_target(check-python
     COMMAND "${CMAKE_COMMAND}" -E env ${pytest_environment} "${python_env}/bin/python" -m pytest ${pytest_options} "${python_source}/tests"
             "--ignore=${python_source}/tests/pytorch" --cov-report= "--junitxml=${PROJECT_BINARY_DIR}/test-results-python.xml"
@@ -75,6 +78,7 @@ add_custom_target(attune-wheel
           "--config-settings=build-dir=${python_build}/wheel"
           "--config-settings=cmake.define.ATTUNE_LIBRARY=$<TARGET_FILE:AttunePortableLibrary>"
           "--config-settings=cmake.define.ATTUNE_INCLUDE_DIRS=${include_dirs}"
+          "--config-settings=cmake.define.ATTUNE_TBLGEN=${LLVM_TOOLS_BINARY_DIR}/mlir-tblgen"
           --config-settings=cmake.define.ATTUNE_BUNDLE=ON
   # What it was built on decides which glibc it needs: Debian 12 has 2.36.
   COMMAND "${CMAKE_COMMAND}" -E chdir "${PROJECT_BINARY_DIR}/wheel" "${python_env}/bin/python" "${python_source}/tag-wheel.py"

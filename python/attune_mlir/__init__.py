@@ -13,7 +13,7 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from . import cache, numpy, reports
+    from . import cache, dialects, ir, numpy, reports
     from ._attention import attention
     from ._compiler import (
         Chip,
@@ -36,7 +36,7 @@ if typing.TYPE_CHECKING:
     from ._search import SearchResult, search
     from ._serving import decode, varlen
     from ._tune import TuneResult, tune
-    from ._walk import Block, Location, Operation, Region, Value
+    from .ir import Block, Location, Operation, Region, Value
 
 __all__ = [
     "Alternative",
@@ -61,8 +61,10 @@ __all__ = [
     "chips",
     "compile",
     "decode",
+    "dialects",
     "explain",
     "flex_attention",
+    "ir",
     "merge",
     "numpy",
     "parse",
@@ -89,7 +91,7 @@ _MODULES = {
     **dict.fromkeys(("decode", "varlen"), "._serving"),
     **dict.fromkeys(("SearchResult", "search"), "._search"),
     **dict.fromkeys(("TuneResult", "tune"), "._tune"),
-    **dict.fromkeys(("Block", "Location", "Operation", "Region", "Value"), "._walk"),
+    **dict.fromkeys(("Block", "Location", "Operation", "Region", "Value"), ".ir"),
     **dict.fromkeys(("flex_attention", "register_flash_attention", "register_operators", "register_transformers", "sdpa"), "._pytorch"),
 }
 
@@ -98,7 +100,7 @@ def __getattr__(name: str) -> object:
     """Loads what a name stands for when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    if name in ("cache", "numpy", "reports"):
+    if name in ("cache", "dialects", "ir", "numpy", "reports"):
         return importlib.import_module(f".{name}", __name__)
     value = getattr(importlib.import_module(_MODULES.get(name, "._compiler"), __name__), name)
     globals()[name] = value

@@ -4,101 +4,18 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _native, _store, _walk
+from . import _native, _store
+from ._diagnostics import CompileError as CompileError
+from ._diagnostics import Diagnostic as Diagnostic
+from ._diagnostics import parse_diagnostics as parse_diagnostics
+from .ir import Module as Module
 
 FORMATS = ("bin", "isa", "llvm")
-
-
-@dataclasses.dataclass(frozen=True)
-class Diagnostic:
-    """What the compiler says about a place in a module."""
-
-    #: "error", "warning", "remark" or "note"; a note belongs to what stands before it.
-    severity: str
-    text: str
-    #: Name of the source, and line and column from 1; None where there is no place.
-    file: str | None = None
-    line: int | None = None
-    column: int | None = None
-
-    def __str__(self) -> str:
-        place = "" if self.file is None else f"{self.file}:{self.line}:{self.column}: "
-        return f"{place}{self.severity}: {self.text}"
-
-
-class CompileError(ValueError):
-    """A module that cannot be parsed, or on which a pass or the compiler failed.
-
-    Its text is that of all diagnostics, which are `diagnostics` one by one.
-    """
-
-    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
-        super().__init__("\n".join(str(diagnostic) for diagnostic in diagnostics) or "compilation failed")
-        self.diagnostics = diagnostics
-
-    def __reduce__(self) -> tuple[type[CompileError], tuple[tuple[Diagnostic, ...]]]:
-        return CompileError, (self.diagnostics,)
-
-
-_DIAGNOSTIC = re.compile(r"(?:(?P<file>.*?):(?P<line>\d+):(?P<column>\d+): )?(?P<severity>error|warning|remark|note): (?P<text>.*)")
-
-
-def parse_diagnostics(said: str) -> tuple[Diagnostic, ...]:
-    """Reads lines of `file:line:column: error: text`; a line of another form goes on with the text before it."""
-    found: list[Diagnostic] = []
-    for line in said.splitlines():
-        match = _DIAGNOSTIC.fullmatch(line)
-        if match is None:
-            if found:
-                found[-1] = dataclasses.replace(found[-1], text=f"{found[-1].text}\n{line}")
-            else:
-                found.append(Diagnostic("error", line))
-        elif match["file"] is None:
-            found.append(Diagnostic(match["severity"], match["text"]))
-        else:
-            found.append(Diagnostic(match["severity"], match["text"], match["file"], int(match["line"]), int(match["column"])))
-    # The whole operation, in the generic form, is more than who wrote it wants to read.
-    return tuple(diagnostic for diagnostic in found if not diagnostic.text.startswith("see current operation:"))
-
-
-class Module:
-    """A module of MLIR, in the dialects of Attune and of upstream. `parse` makes one.
-
-    It is not changed by any function here. Modules may be used in any thread.
-    """
-
-    def __init__(self, native: _native.Module) -> None:
-        self._native = native
-
-    def print(self, *, generic: bool = False, locations: bool = False) -> str:
-        """The module as text: with `generic` in the form without any op's own syntax, with `locations` with where ops come from."""
-        return self._native.print(generic, locations)
-
-    def bytecode(self) -> bytes:
-        """The module as MLIR bytecode, which `parse` and `compile` take, too."""
-        return self._native.bytecode()
-
-    @functools.cached_property
-    def operation(self) -> _walk.Operation:
-        """The module as an operation, with all that is in it: attributes, values with their types and users, regions, locations.
-
-        It is a description: it can be kept when the module is gone, and a change of it changes nothing.
-        """
-        return _walk.read(self._native.describe())
-
-    def walk(self, name: str | None = None) -> Iterator[_walk.Operation]:
-        """All operations, each before what is in it; with `name`, as "attn.attention", those of this name alone."""
-        return self.operation.walk(name)
-
-    def __str__(self) -> str:
-        return self.print()
 
 
 def parse(source: str | bytes, *, filename: str = "<source>") -> Module:
@@ -115,7 +32,11 @@ def parse(source: str | bytes, *, filename: str = "<source>") -> Module:
 
 
 def _get_module(source: Module | str | bytes) -> Module:
-    return source if isinstance(source, Module) else parse(source)
+    """A module that was verified: one that was built may be anything."""
+    if not isinstance(source, Module):
+        return parse(source)
+    source.operation.verify()
+    return source
 
 
 def run_pipeline(source: Module | str | bytes, pipeline: str) -> Module:

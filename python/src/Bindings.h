@@ -32,10 +32,6 @@ inline nanobind::bytes toBytes(std::string_view bytes) {
   return nanobind::bytes(bytes.data(), bytes.size());
 }
 
-/// Name, location, attributes, operands, results, regions and successors of an
-/// operation and of all that are in it (attune_mlir/_native.pyi).
-nanobind::object describeOperation(MlirOperation op);
-
 /// Modules: parsing, printing, passes, compilation.
 void bindModules(nanobind::module_ &scope);
 /// Chips, versions.

@@ -4,7 +4,7 @@
 // threads know nothing of each other. Nothing here raises what a user did
 // wrong: it is returned as text, one `file:line:column: error: text` a line.
 
-#include "Bindings.h"
+#include "IR.h"
 #include "attune-c/Attn.h"
 #include "attune-c/Compile.h"
 #include "attune-c/Dialects.h"
@@ -16,6 +16,7 @@
 #include <mutex>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
@@ -29,34 +30,6 @@ namespace nb = nanobind;
 using namespace attune::python;
 
 namespace {
-/// All dialects, and what is said while it is there.
-class Context {
-public:
-  Context() {
-    MlirDialectRegistry registry = mlirDialectRegistryCreate();
-    attuneRegisterAllDialects(registry);
-    context = mlirContextCreateWithRegistry(registry, /*threading=*/false);
-    mlirDialectRegistryDestroy(registry);
-    mlirContextAttachDiagnosticHandler(context, handle, this, nullptr);
-  }
-  ~Context() { mlirContextDestroy(context); }
-  Context(const Context &) = delete;
-  Context &operator=(const Context &) = delete;
-
-  MlirContext get() const { return context; }
-  std::string takeDiagnostics() { return std::exchange(said, {}); }
-
-private:
-  static MlirLogicalResult handle(MlirDiagnostic diagnostic, void *userData) {
-    attuneDiagnosticPrint(diagnostic, append,
-                          &static_cast<Context *>(userData)->said);
-    return mlirLogicalResultSuccess();
-  }
-
-  MlirContext context;
-  std::string said;
-};
-
 /// Name of the entry, image, whether that is assembly, manifest.
 using CompiledKernel = std::tuple<std::string, nb::bytes, bool, std::string>;
 
@@ -87,15 +60,11 @@ private:
 
 class Module {
 public:
-  Module(std::unique_ptr<Context> context, MlirModule module)
-      : context(std::move(context)), module(module) {}
-  ~Module() { mlirModuleDestroy(module); }
-  Module(const Module &) = delete;
-  Module &operator=(const Module &) = delete;
+  explicit Module(NodeRef node) : node(std::move(node)) { get(); }
 
+  const NodeRef &getNode() const { return node; }
   std::string print(bool generic, bool locations) const;
   nb::bytes getBytecode() const;
-  nb::object describe() const;
   std::tuple<bool, std::string> run(const std::string &pipeline);
   std::tuple<bool, std::string, std::vector<CompiledKernel>,
              std::vector<std::string>>
@@ -111,29 +80,51 @@ public:
   getScheduleCosts(const std::vector<std::pair<std::string, int64_t>> &sizes);
 
 private:
-  std::unique_ptr<Context> context;
-  MlirModule module;
-  /// A context is for one thread at a time.
-  mutable std::mutex mutex;
+  /// Raises ValueError where it was erased, or is another operation.
+  MlirModule get() const {
+    MlirModule module = mlirModuleFromOperation(node->get());
+    if (mlirModuleIsNull(module))
+      throw nb::value_error(
+          "expects a 'builtin.module', but got another operation");
+    return module;
+  }
+  /// What changes a module erases operations without asking.
+  MlirModule getUnheld() const {
+    if (node->context().nodes.size() != 1)
+      throw nb::value_error(
+          "expects a module of whose operations none is held");
+    return get();
+  }
+  Context &context() const { return node->context(); }
+
+  NodeRef node;
 };
 
 using MadeModule = std::pair<std::unique_ptr<Module>, std::string>;
 } // namespace
 
 /// The module, if there is one, and what was said about it.
-static MadeModule finish(std::unique_ptr<Context> context, MlirModule module) {
+static MadeModule finish(const ContextRef &context, MlirModule module) {
   std::string said = context->takeDiagnostics();
   if (mlirModuleIsNull(module))
     return {nullptr, said};
-  return {std::make_unique<Module>(std::move(context), module), said};
+  NodeRef node = addTop(context, mlirModuleGetOperation(module));
+  return {std::make_unique<Module>(node), said};
 }
 
-static MadeModule parse(const std::string &source, const std::string &name) {
-  nb::gil_scoped_release released;
-  auto context = std::make_unique<Context>();
-  MlirModule module =
-      attuneModuleParse(context->get(), toRef(source), toRef(name));
-  return finish(std::move(context), module);
+static MadeModule parse(nb::bytes source, const std::string &name,
+                        std::optional<ContextRef> into) {
+  std::string text(source.c_str(), source.size());
+  ContextRef context = into ? *into : std::make_shared<Context>();
+  MlirModule module;
+  // Whoever has the context does not wait for the interpreter.
+  std::unique_lock<std::mutex> lock(context->mutex, std::defer_lock);
+  {
+    nb::gil_scoped_release released;
+    lock.lock();
+    module = attuneModuleParse(context->get(), toRef(text), toRef(name));
+  }
+  return finish(context, module);
 }
 
 static MadeModule makeAttention(
@@ -143,8 +134,7 @@ static MadeModule makeAttention(
     std::optional<std::pair<int64_t, int64_t>> window,
     std::optional<float> softcap, std::optional<float> scale, bool alibi,
     bool sinks, bool lse, bool strided, std::optional<float> dropout) {
-  nb::gil_scoped_release released;
-  auto context = std::make_unique<Context>();
+  auto context = std::make_shared<Context>();
   auto sizeOrDynamic = [](int64_t size) {
     return size < 0 ? mlirShapedTypeGetDynamicSize() : size;
   };
@@ -174,53 +164,39 @@ static MadeModule makeAttention(
   problem.isStrided = strided;
   problem.hasDropout = dropout.has_value();
   problem.dropout = dropout.value_or(0);
-  MlirModule module = attuneAttentionCreateModule(context->get(), &problem);
-  return finish(std::move(context), module);
+  MlirModule module;
+  {
+    nb::gil_scoped_release released;
+    module = attuneAttentionCreateModule(context->get(), &problem);
+  }
+  return finish(context, module);
 }
 
 std::string Module::print(bool generic, bool locations) const {
   nb::gil_scoped_release released;
-  std::lock_guard<std::mutex> lock(mutex);
-  MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
-  if (generic)
-    mlirOpPrintingFlagsPrintGenericOpForm(flags);
-  if (locations)
-    mlirOpPrintingFlagsEnableDebugInfo(flags, /*enable=*/true,
-                                       /*prettyForm=*/false);
-  std::string text;
-  mlirOperationPrintWithFlags(mlirModuleGetOperation(module), flags, append,
-                              &text);
-  mlirOpPrintingFlagsDestroy(flags);
-  return text + "\n";
+  std::lock_guard<std::mutex> lock(context().mutex);
+  return printOperation(mlirModuleGetOperation(get()), generic, locations) +
+         "\n";
 }
 
 nb::bytes Module::getBytecode() const {
   std::string bytes;
   {
     nb::gil_scoped_release released;
-    std::lock_guard<std::mutex> lock(mutex);
-    mlirOperationWriteBytecode(mlirModuleGetOperation(module), append, &bytes);
+    std::lock_guard<std::mutex> lock(context().mutex);
+    mlirOperationWriteBytecode(mlirModuleGetOperation(get()), append, &bytes);
   }
   return toBytes(bytes);
 }
 
-nb::object Module::describe() const {
-  // Whoever has the lock does not wait for the interpreter.
-  std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
-  {
-    nb::gil_scoped_release released;
-    lock.lock();
-  }
-  return describeOperation(mlirModuleGetOperation(module));
-}
-
 std::tuple<bool, std::string> Module::run(const std::string &pipeline) {
+  MlirModule module = getUnheld();
   nb::gil_scoped_release released;
   static std::once_flag registered;
   std::call_once(registered, attuneRegisterAllPasses);
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(context().mutex);
   std::string errors;
-  MlirPassManager manager = mlirPassManagerCreate(context->get());
+  MlirPassManager manager = mlirPassManagerCreate(context().get());
   bool ok = mlirLogicalResultIsSuccess(
       mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(manager),
                             toRef(pipeline), append, &errors));
@@ -230,7 +206,7 @@ std::tuple<bool, std::string> Module::run(const std::string &pipeline) {
     ok = mlirLogicalResultIsSuccess(
         mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module)));
   mlirPassManagerDestroy(manager);
-  return {ok, errors + context->takeDiagnostics()};
+  return {ok, errors + context().takeDiagnostics()};
 }
 
 std::tuple<bool, std::string, std::vector<CompiledKernel>,
@@ -251,8 +227,8 @@ Module::compile(const std::string &chip, const std::string &format,
   AttuneCompileResult result;
   {
     nb::gil_scoped_release released;
-    std::lock_guard<std::mutex> lock(mutex);
-    result = attuneCompile(module, &options);
+    std::lock_guard<std::mutex> lock(context().mutex);
+    result = attuneCompile(get(), &options);
   }
   std::vector<CompiledKernel> kernels;
   for (intptr_t i = 0; i < attuneCompileResultGetNumKernels(result); ++i) {
@@ -293,11 +269,12 @@ void HostCode::call(const std::vector<MemRef> &memrefs) const {
 
 std::pair<std::unique_ptr<HostCode>, std::string>
 Module::compileForHost(const std::string &function) {
+  MlirModule module = getUnheld();
   nb::gil_scoped_release released;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(context().mutex);
   AttuneHostCode code = attuneHostCodeCompile(module, toRef(function));
   if (!code.ptr)
-    return {nullptr, context->takeDiagnostics()};
+    return {nullptr, context().takeDiagnostics()};
   return {std::make_unique<HostCode>(code), ""};
 }
 
@@ -330,14 +307,14 @@ static Costs getCosts(AttuneCostModel model) {
 std::pair<Costs, std::string> Module::getScheduleCosts(
     const std::vector<std::pair<std::string, int64_t>> &sizes) {
   nb::gil_scoped_release released;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(context().mutex);
   std::vector<AttuneSize> known;
   for (const auto &[name, value] : sizes)
     known.push_back({toRef(name), value});
   AttuneCostModel model = attuneCostModelCreate(
-      module, static_cast<intptr_t>(known.size()), known.data());
+      get(), static_cast<intptr_t>(known.size()), known.data());
   if (!model.ptr)
-    return {Costs(), context->takeDiagnostics()};
+    return {Costs(), context().takeDiagnostics()};
   Costs costs = getCosts(model);
   attuneCostModelDestroy(model);
   return {costs, "error: expects an op with a schedule\n"};
@@ -348,11 +325,16 @@ void attune::python::bindModules(nb::module_ &scope) {
       .def("call", &HostCode::call, nb::arg("memrefs"),
            "Memrefs are addresses, sizes and strides in elements.");
   nb::class_<Module>(scope, "Module")
+      .def(
+          "__init__",
+          [](Module *self, const Operation &op) { new (self) Module(op.node); },
+          nb::arg("operation"))
+      .def_prop_ro("operation",
+                   [](const Module &self) { return Operation{self.getNode()}; })
       .def("compile_for_host", &Module::compileForHost, nb::arg("function"),
            "The code, or None and what was said.")
       .def("print", &Module::print, nb::arg("generic"), nb::arg("locations"))
       .def("bytecode", &Module::getBytecode)
-      .def("describe", &Module::describe)
       .def("run", &Module::run, nb::arg("pipeline"))
       .def("compile", &Module::compile, nb::arg("chip"), nb::arg("format"),
            nb::arg("assembler"), nb::arg("sms"), nb::arg("tuning_specs"))
@@ -360,12 +342,8 @@ void attune::python::bindModules(nb::module_ &scope) {
            "Tunables with their values, nanoseconds (negative where there is "
            "no model), legal schedules that differ in one value; and what was "
            "said where there are none.");
-  scope.def(
-      "parse",
-      [](nb::bytes source, const std::string &name) {
-        return parse(std::string(source.c_str(), source.size()), name);
-      },
-      nb::arg("source"), nb::arg("name"));
+  scope.def("parse", parse, nb::arg("source"), nb::arg("name"),
+            nb::arg("context").none() = nb::none());
   scope.def("attention_module", makeAttention, nb::arg("sizes"),
             nb::arg("is_bf16"), nb::arg("order"), nb::arg("causal"),
             nb::arg("top_left"), nb::arg("window").none(),

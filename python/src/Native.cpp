@@ -3,7 +3,7 @@
 // The extension attune_mlir._native, and the facts about the library and the
 // chips that it knows.
 
-#include "Bindings.h"
+#include "IR.h"
 #include "attune-c/Dialects.h"
 #include "attune-c/Target.h"
 #include "attune-c/Tile.h"
@@ -78,6 +78,7 @@ NB_MODULE(_native, scope) {
   nb::set_leak_warnings(false);
 #endif
   bindTargets(scope);
+  bindIR(scope);
   bindModules(scope);
   bindRuntime(scope);
   bindKnownCalls(scope);

@@ -32,7 +32,7 @@ def test_search(options, capfd):
     assert str(found).startswith(f"attention on {options['chip']}: 3 schedules, best ") and "us (predicted) with " in str(found)
     # The schedule is on the op, and compiled as it is.
     (attention,) = found.module.walk("attn.attention")
-    assert attention.attributes["schedule"].startswith("#schedule.attention<")
+    assert attention.attributes["schedule"].value.startswith("#schedule.attention<")
     assert len(attune.compile(found.module, chip=options["chip"], format="isa").kernels) == 1
     # What the database has.
     rows = attune.reports.read_database(str(options["database"]))
