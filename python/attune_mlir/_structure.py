@@ -132,13 +132,17 @@ class OpAttributeMap(MutableMapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return Attribute._wrap(dict(self._operation._native.attributes)[name])
 
+    def _set(self, name: str, native: Any) -> None:
+        if said := self._operation._native.set_attribute(name, native):
+            raise CompileError(parse_diagnostics(said))
+
     def __setitem__(self, name: str, value: object) -> None:
-        self._operation._native.set_attribute(name, to_attribute(value, self._operation.context)._native)
+        self._set(name, to_attribute(value, self._operation.context)._native)
 
     def __delitem__(self, name: str) -> None:
         if name not in self:
             raise KeyError(name)
-        self._operation._native.set_attribute(name, None)
+        self._set(name, None)
 
     def __iter__(self) -> Iterator[str]:
         return iter([name for name, _ in self._operation._native.attributes])
@@ -291,7 +295,8 @@ class Operation(_OperationBase):
 
 def _check(kind: type[Any], part: object) -> Any:
     if not isinstance(part, kind):
-        raise TypeError(f"expects {kind.__name__}, but got {type(part).__name__}")
+        other = type(part)  # of upstream's package, it may have the same name
+        raise TypeError(f"expects {kind.__name__}, but got {other.__name__ if other.__module__ == 'builtins' else other}")
     return part
 
 

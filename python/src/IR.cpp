@@ -171,10 +171,6 @@ static void checkAttributes(MlirOperation op, const Parts &parts) {
   }
 }
 
-static std::string getName(MlirOperation op) {
-  return toString(mlirIdentifierStr(mlirOperationGetName(op)));
-}
-
 static MlirOperation create(MlirContext context, const Parts &parts,
                             const std::vector<MlirType> *results) {
   MlirOperationState state = mlirOperationStateGet(
@@ -217,58 +213,93 @@ attune::python::getAttributes(const ContextRef &context, MlirOperation op) {
   return attributes;
 }
 
+static std::vector<MlirType> getResults(const ContextRef &context,
+                                        const Parts &parts, size_t number) {
+  std::vector<MlirType> results(number, mlirNoneTypeGet(context->get()));
+  if (parts.results) {
+    results.clear();
+    for (const Type &type : *parts.results)
+      results.push_back(type.type);
+  }
+  return results;
+}
+
 /// Adds attributes with defaults, and returns what the verifier says of
-/// operands and attributes. Inference trusts that both are right, so an
-/// operation is made before whose results are of no use.
-static std::string verifyOperands(const ContextRef &context, Parts &parts) {
-  std::vector<MlirType> results;
+/// operands, attributes and results that are given, of an operation that is
+/// made for it. Inference, verifiers of other operations and printers trust
+/// that these are right. What is still missing, as blocks, is of no interest
+/// yet.
+static std::string verifyParts(const ContextRef &context, Parts &parts,
+                               MlirBlock block) {
   std::string said;
-  // The verifier asks for the number of results first.
+  size_t number = 0;
+  // It asks for the number of results first.
   do {
-    results.push_back(mlirNoneTypeGet(context->get()));
+    std::vector<MlirType> results = getResults(context, parts, ++number);
     MlirOperation op = create(context->get(), parts, &results);
     parts.attributes = getAttributes(context, op);
+    if (!mlirBlockIsNull(block))
+      mlirBlockAppendOwnedOperation(block, op);
     mlirOperationVerify(op);
     mlirOperationDestroy(op);
     said = context->takeDiagnostics();
-  } while (results.size() < 8 &&
+  } while (!parts.results && number < 8 &&
            said.find("' op expected ") != std::string::npos &&
            said.find(" results") != std::string::npos);
-  for (const char *start :
-       {"' op operand #", "' op attribute '", "' op requires attribute '"})
-    if (said.find(start) != std::string::npos)
+  for (const char *text :
+       {"' op operand #", "' op attribute '", "' op requires attribute '",
+        " specified in attribute '"})
+    if (said.find(text) != std::string::npos)
       return said;
-  return "";
+  return parts.results && said.find("' op result #") != std::string::npos ? said
+                                                                          : "";
 }
 
-void attune::python::setAttribute(const Operation &op, const std::string &name,
-                                  const std::optional<Attribute> &attribute) {
+static Parts getParts(const NodeRef &node) {
+  const ContextRef &context = node->arena->context;
+  MlirOperation op = node->get();
+  Parts parts;
+  parts.name = toString(mlirIdentifierStr(mlirOperationGetName(op)));
+  for (intptr_t i = 0; i < mlirOperationGetNumOperands(op); ++i)
+    parts.operands.push_back({node, mlirOperationGetOperand(op, i)});
+  parts.results.emplace();
+  for (intptr_t i = 0; i < mlirOperationGetNumResults(op); ++i)
+    parts.results->push_back(
+        {context, mlirValueGetType(mlirOperationGetResult(op, i))});
+  parts.attributes = getAttributes(context, op);
+  parts.regions = mlirOperationGetNumRegions(op);
+  for (intptr_t i = 0; i < mlirOperationGetNumSuccessors(op); ++i)
+    parts.successors.push_back({node, mlirOperationGetSuccessor(op, i)});
+  parts.location = {context,
+                    mlirLocationGetAttribute(mlirOperationGetLocation(op))};
+  return parts;
+}
+
+std::string
+attune::python::setAttribute(const Operation &op, const std::string &name,
+                             const std::optional<Attribute> &attribute) {
   const ContextRef &context = op.node->arena->context;
   if (attribute)
     checkContext(context, attribute->context);
   Entered entered(*context);
-  MlirOperation self = op.get();
-  MlirAttribute old = mlirOperationGetAttributeByName(self, toRef(name));
-  if (attribute) {
-    mlirOperationSetAttributeByName(self, toRef(name), attribute->attribute);
-    if (mlirAttributeEqual(mlirOperationGetAttributeByName(self, toRef(name)),
-                           attribute->attribute))
-      return;
-    if (!mlirAttributeIsNull(old))
-      mlirOperationSetAttributeByName(self, toRef(name), old);
-    throwOfAttribute(getName(self), name, *attribute);
-  }
-  mlirOperationRemoveAttributeByName(self, toRef(name));
-  // It is what it is where nobody gives it: the default, if it has one.
-  Parts rest = {getName(self), {}, {}, getAttributes(context, self), 0, {}, {}};
-  rest.location = {context,
-                   mlirLocationGetAttribute(mlirOperationGetLocation(self))};
-  std::vector<MlirType> none;
-  MlirOperation other = create(context->get(), rest, &none);
-  MlirAttribute value = mlirOperationGetAttributeByName(other, toRef(name));
-  mlirOperationDestroy(other);
-  if (!mlirAttributeIsNull(value))
-    mlirOperationSetAttributeByName(self, toRef(name), value);
+  Parts parts = getParts(op.node);
+  parts.attributes.erase(
+      std::remove_if(parts.attributes.begin(), parts.attributes.end(),
+                     [&](const auto &named) { return named.first == name; }),
+      parts.attributes.end());
+  if (attribute)
+    parts.attributes.emplace_back(name, *attribute);
+  std::string said =
+      verifyParts(context, parts, mlirOperationGetBlock(op.get()));
+  if (!said.empty())
+    return said;
+  // One that is removed is what it is where nobody gives it, if it has a
+  // default.
+  mlirOperationRemoveAttributeByName(op.get(), toRef(name));
+  for (const auto &[other, value] : parts.attributes)
+    if (other == name)
+      mlirOperationSetAttributeByName(op.get(), toRef(name), value.attribute);
+  return "";
 }
 
 static void insert(MlirOperation op, const Block &block,
@@ -290,12 +321,10 @@ attune::python::createOperation(const ContextRef &context, Parts parts,
     checkPlace(*block, before);
   }
   checkSuccessors(parts, block);
-  std::vector<MlirType> results;
-  if (parts.results)
-    for (const Type &type : *parts.results)
-      results.push_back(type.type);
-  else if (std::string said = verifyOperands(context, parts); !said.empty())
+  MlirBlock place = block ? block->block : MlirBlock{nullptr};
+  if (std::string said = verifyParts(context, parts, place); !said.empty())
     return {std::nullopt, said};
+  std::vector<MlirType> results = getResults(context, parts, 0);
   MlirOperation op =
       create(context->get(), parts, parts.results ? &results : nullptr);
   std::string said = context->takeDiagnostics();

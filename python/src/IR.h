@@ -159,10 +159,11 @@ createOperation(const ContextRef &context, Parts parts,
                 std::optional<Block> block, std::optional<Operation> before);
 std::vector<std::pair<std::string, Attribute>>
 getAttributes(const ContextRef &context, MlirOperation op);
-/// None removes it. Raises ValueError where the operation's own attribute of
-/// this name is of another kind.
-void setAttribute(const Operation &op, const std::string &name,
-                  const std::optional<Attribute> &attribute);
+/// Sets an attribute, or removes it: one with a default has that then. Gives
+/// what was said where the operation cannot be so, and raises ValueError where
+/// the attribute is of another kind.
+std::string setAttribute(const Operation &op, const std::string &name,
+                         const std::optional<Attribute> &attribute);
 /// Moves an operation that is in no block into one.
 void insertOperation(const Operation &op, const Block &block,
                      std::optional<Operation> before);

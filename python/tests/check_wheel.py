@@ -9,7 +9,8 @@ import time
 import numpy as np
 
 import attune_mlir as attune
-from attune_mlir import _native
+from attune_mlir import _native, ir
+from attune_mlir.dialects import attn, func
 
 folder = pathlib.Path(_native.__file__).parent
 assert "site-packages" in folder.parts, f"expects the installed package, but got {folder}"
@@ -43,6 +44,12 @@ assert found.explanation.source == "search", found
 np.testing.assert_allclose(attune.attention(q, k, v, causal=True), expected, atol=3e-3)
 recorded = attune.numpy.asarray(q.astype(np.float32))
 np.testing.assert_allclose(np.exp(recorded) * 2, np.exp(q.astype(np.float32)) * 2, rtol=1e-6)
+with ir.Context(), ir.InsertionPoint(ir.Module.create().body) as here:
+    heads = ir.RankedTensorType.get([1, 2, 64, 64], ir.F16Type.get())
+    function = func.FuncOp("f", ir.FunctionType.get([heads] * 3, [heads]))
+    with ir.InsertionPoint(function.body.blocks.append(heads, heads, heads)) as inner:
+        func.return_([attn.attention(None, None, *inner.block.arguments)])
+    assert here.block.owner.verify()
 for chip in attune.chips():
     text = attune.compile("func.func private @f()", chip=chip.name, cached=False)
     assert text.kernels == ()

@@ -159,8 +159,18 @@ def test_upstream_dialects(module):
         with InsertionPoint(generic.regions[0].blocks.append(f32, f32)) as inner:
             linalg.yield_([arith.mulf(*[inner.block.arguments[0]] * 2)])
         func.return_(generic)
+    square = RankedTensorType.get([8, 8], f32)
+    function = func.FuncOp("g", FunctionType.get([square] * 3, [square]))
+    with InsertionPoint(function.body.blocks.append(*[square] * 3)) as here:
+        a, b, c = here.block.arguments
+        product = linalg.MatmulOp([square], [a, b], [c])
+        with InsertionPoint(product.regions[0].blocks.append(f32, f32, f32)) as inner:
+            x, y, total = inner.block.arguments
+            linalg.yield_([arith.addf(total, arith.mulf(x, y))])
+        func.return_([product.results[0]])
     assert module.operation.verify()
     assert str(attune.parse(str(module))) == str(module)
+    assert "linalg.matmul ins(%arg0, %arg1 :" in str(module)
 
 
 def test_attributes(context):
@@ -332,7 +342,10 @@ def test_operations_that_cannot_be(module):
         ValueError, match="expects 4 results of 'attn.attention_grad', of which those that are not there are \\(\\), but got 1"
     ):
         attn.AttentionGradOp(None, None, None, [], *[tensors] * 6, [], ip=here)
-    assert len(attn.AttentionGradOp((), tensors.type, (), [], *[tensors] * 6, [], ip=here).results) == 1
+    lse = attn.AttentionOp(None, RankedTensorType.get([1, 2, 40], F32Type.get()), *[tensors] * 3, returnLse=True, ip=here).lse
+    with pytest.raises(attune.CompileError, match="op operand #4 must be 3D tensor of 32-bit float values"):
+        attn.AttentionGradOp((), tensors.type, (), [], *[tensors] * 6, [], ip=here)
+    assert len(attn.AttentionGradOp((), tensors.type, (), [], *[tensors] * 4, lse, tensors, [], ip=here).results) == 1
     for name in ("arith.nothing", "nothing.at_all", "nothing", ""):
         with pytest.raises(ValueError, match=f"expects the name of an operation, but got '{name}'"):
             Operation.create(name)
@@ -341,7 +354,9 @@ def test_operations_that_cannot_be(module):
     with pytest.raises(ValueError, match="expects an operation with one result, but got func.return, which has 0"):
         math.exp(next(module.walk("func.return")).operation.result)
     with pytest.raises(attune.CompileError, match="requires attribute 'value'"):
-        Operation.create("arith.constant", [F32Type.get()]).verify()
+        Operation.create("arith.constant", [F32Type.get()])
+    with pytest.raises(attune.CompileError, match="op result #0 must be floating-point-like, but got 'index'"):
+        math.ExpOp(one, results=[IndexType.get()])
 
 
 def test_modules_that_cannot_be(module):
@@ -353,10 +368,13 @@ def test_modules_that_cannot_be(module):
             use()
         assert raised.value.diagnostics[0].file == __file__
     assert '"attn.attention"' in str(module)
-    op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([100] + [1] * 17)
     with pytest.raises(attune.CompileError, match="does not match with the total size"):
-        op.verify()
-    assert '"attn.attention"' in str(op)
+        op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([100] + [1] * 17)
+    with pytest.raises(attune.CompileError, match="requires attribute 'sym_name'"):
+        del op.parent.attributes["sym_name"]
+    with pytest.raises(ValueError, match="expects 'order' of 'attn.attention' to be an attribute of another kind, but got '1 : i32'"):
+        op.order = IntegerAttr.get(IntegerType.get_signless(32), 1)
+    assert op.order.value == "bhsd" and '"attn.attention"' in str(op)
 
 
 def test_erased(module):
