@@ -495,6 +495,8 @@ static void bindOperations(nb::module_ &scope) {
       .def_prop_ro("successors", getSuccessors)
       .def_prop_ro("attributes",
                    [](const Operation &self) {
+                     // What an operation has becomes a dictionary first.
+                     Entered entered(self.node->context());
                      return getAttributes(self.node->arena->context,
                                           self.get());
                    })

@@ -461,21 +461,30 @@ def test_lifetime():
     assert value.owner.parent.name == "builtin.module" and str(kind) == "f32" and str(attribute) == "#arith.fastmath<none>"
 
 
-def test_threads():
-    """Each thread has defaults of its own, and one module may be read in many."""
-    module, errors = attune.parse("func.func @f(%x: f32) -> f32 { return %x : f32 }"), []
+def test_threads(module_text):
+    """Each thread has defaults of its own, and one context serves many, one after the other: here some build and one compiles."""
+    module, errors = attune.parse(module_text), []
 
-    def work():
+    def build():
+        assert Context.current is None
+        with module.context:
+            for number in range(100):
+                module.operation.attributes["test.x"] = IntegerAttr.get(IntegerType.get_signless(32), number)
+                with InsertionPoint(Module.create().body):
+                    total = arith.addf(*[build_constant(number)] * 2)
+                assert list(module.walk())[1].name == "func.func" and total.owner.verify() and module.bytecode()
+
+    def compile():
+        for _ in range(5):
+            assert attune.compile(module, chip=CHIP, format="llvm", cached=False).kernels
+
+    def work(run):
         try:
-            assert Context.current is None
-            with module.context:
-                for number in range(50):
-                    module.operation.attributes["test.x"] = IntegerAttr.get(IntegerType.get_signless(32), number)
-                    assert [op.name for op in module.walk()][1:] == ["func.func", "func.return"] and module.bytecode()
+            run()
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
+    threads = [threading.Thread(target=work, args=(run,)) for run in (build, build, compile, build)]
     for thread in threads:
         thread.start()
     for thread in threads:
