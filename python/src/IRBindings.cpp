@@ -282,7 +282,9 @@ static void bindValues(nb::module_ &scope) {
             checkContext(self.owner->arena->context,
                          other.owner->arena->context);
             Entered entered(self.owner->context());
-            mlirValueReplaceAllUsesOfWith(self.get(), other.get());
+            // By itself, it would never end.
+            if (!mlirValueEqual(self.get(), other.get()))
+              mlirValueReplaceAllUsesOfWith(self.get(), other.get());
             unite(self.owner, other.owner);
           },
           nb::arg("other"));

@@ -255,6 +255,7 @@ def test_changes(module):
     total.operands[1] = one
     assert list(total.operands) == [one, one] and total.operands != [one, two] and total.operands[-1] == one
     one.replace_all_uses_with(two)
+    two.replace_all_uses_with(two)
     assert list(total.operands) == [two, two] and one.uses == [] and sorted(use.operand_number for use in two.uses) == [0, 1]
     total.attributes["test.it"] = UnitAttr.get()
     total.fastmath = "#arith.fastmath<fast>"
