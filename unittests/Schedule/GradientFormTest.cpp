@@ -34,5 +34,6 @@ static bool haveEqualBits(llvm::StringRef clauses) {
 TEST(GradientFormTest, TheFusedOneAddsInNoOrder) {
   EXPECT_TRUE(haveEqualBits(""));
   EXPECT_TRUE(haveEqualBits("schedule(<form = split>)"));
+  EXPECT_TRUE(haveEqualBits("schedule(<form = apart>)"));
   EXPECT_FALSE(haveEqualBits("schedule(<form = fused>)"));
 }

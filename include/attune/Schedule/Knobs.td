@@ -154,7 +154,7 @@ def Knobs_Attention : KnobSet<"attention", "Attention", [
 //===----------------------------------------------------------------------===//
 // Gradients of attention
 //
-// One kernel sums the gradients of keys and values, each workgroup those of a
+// One kernel, or two, sums the gradients of keys and values, each workgroup those of a
 // block of keys over blocks of queries, and another one those of queries, each
 // workgroup those of a block of queries over blocks of keys.
 //===----------------------------------------------------------------------===//
@@ -185,8 +185,8 @@ def Knob_QWorkgroupsPerSm : Knob<"qWorkgroupsPerSm", "q-workgroups-per-sm", 1, [
   "Workgroups of that kernel that must fit on one SM at a time; bounds the registers of a thread.">;
 
 def Knob_GradientForm : EnumKnob<"form", "form", "GradientForm",
-  [I32EnumCase<"Split", 0, "split">, I32EnumCase<"Fused", 1, "fused">],
-  "Whether a kernel of its own sums the gradients of queries, or the one that owns keys adds its part of them to memory, in no order: then nothing is computed twice, but sums may differ in their last bits from run to run.">;
+  [I32EnumCase<"Split", 0, "split">, I32EnumCase<"Fused", 1, "fused">, I32EnumCase<"Apart", 2, "apart">],
+  "Whether a kernel of its own sums the gradients of queries, or the one that owns keys adds its part of them to memory, in no order: then nothing is computed twice, but sums may differ in their last bits from run to run. With apart, those of keys and those of values have kernels of their own as well, for heads whose sums together are too large for the registers.">;
 
 def Knob_ScoresAhead : Knob<"scoresAhead", "scores-ahead", 0, [0, 1],
   "1 starts the product of the next step's scores at the end of a step, so that it runs while sums are stored and warps wait for each other.">;

@@ -11,6 +11,8 @@
 //   sums +=    P * output_grad,          dS * key
 //              dS * query
 //
+// Kernels that own keys and are apart have one of their sums each.
+//
 // So a tile of scores that owns keys is the transpose of one that owns queries,
 // weights and their gradients stay in the registers in which they are computed,
 // and log-sum-exps and deltas run along the columns.
@@ -26,7 +28,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace attune;
@@ -46,8 +47,8 @@ static Value extendToF32(OpBuilder &builder, Location loc, Value value) {
 }
 
 namespace {
-/// What a workgroup adds up: for keys the gradients of keys and values, for
-/// queries one alone.
+/// What a workgroup adds up: the gradients of what it owns, then those of
+/// values.
 using Sums = SmallVector<Value, 2>;
 
 class GradientBuilder {
@@ -227,12 +228,6 @@ void GradientBuilder::locate() {
   Value after = arith::AddIOp::create(b, firstOwned, constant(kernel.owned));
   lastOwned = arith::SubIOp::create(b, arith::MinSIOp::create(b, after, length),
                                     constant(1));
-}
-
-/// Whether blocks are known to end where a sequence does.
-static bool endsWithBlock(Value length, int64_t block) {
-  std::optional<int64_t> known = getConstantIntValue(length);
-  return known && *known % block == 0;
 }
 
 std::pair<Value, Value> GradientBuilder::locateElement(OpBuilder &inner,
@@ -476,8 +471,9 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value products = multiply(ownedRows, rows, zero, /*transposeRhs=*/true);
   Value values =
       load(kernel.visited, padded.v, visitedValues, first, kernel.stages);
-  Value weightGrads =
-      multiply(ownedValues, values, zero, /*transposeRhs=*/true);
+  Value weightGrads;
+  if (kernel.sumsOwned)
+    weightGrads = multiply(ownedValues, values, zero, /*transposeRhs=*/true);
   // Numbers of columns are many, and are read when they are needed. Where
   // scores are there at once, the wait for deltas keeps the exponentials in
   // front of that for the other product, under which they then run: the
@@ -487,18 +483,21 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   };
   bool isAhead = op.getScheduleAttr().getScoresAhead();
   Value shifts = ownsKeys ? loadShifts(kernel.visited, first) : ownedShifts;
-  Value deltas = isAhead ? Value() : getDeltas();
+  Value deltas = isAhead || !kernel.sumsOwned ? Value() : getDeltas();
   Value weights =
       makeWeights(makeScores(products, blocks, block, first), shifts, first);
-  if (isAhead)
+  if (isAhead && kernel.sumsOwned)
     deltas = getDeltas();
-  Value grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
-  if (ownsKeys)
-    sums[1] = multiply(takeKept(weights), values, sums[1],
-                       /*transposeRhs=*/false);
+  Value grads;
+  if (kernel.sumsOwned)
+    grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
+  if (kernel.sumsValues)
+    sums.back() = multiply(takeKept(weights), values, sums.back(),
+                           /*transposeRhs=*/false);
   // Asked for before what runs while it is added.
   Value ofQueries = kernel.addsQueries ? multiplyByKeys(grads) : Value();
-  sums[0] = multiply(grads, rows, sums[0], /*transposeRhs=*/false);
+  if (kernel.sumsOwned)
+    sums.front() = multiply(grads, rows, sums.front(), /*transposeRhs=*/false);
   if (ofQueries)
     tile::StoreOp::create(b, ofQueries, visitedSums,
                           ValueRange{first, constant(0)},
@@ -547,7 +546,11 @@ void GradientBuilder::build() {
   auto makeZeros = [&](int64_t columns) {
     return b.fill(TileType::get({kernel.owned, columns}, b.getF32Type()), 0);
   };
-  Sums sums{makeZeros(padded.qk)};
+  Sums sums;
+  if (kernel.sumsOwned)
+    sums.push_back(makeZeros(padded.qk));
+  if (kernel.sumsValues)
+    sums.push_back(makeZeros(padded.v));
   double scale = op.getEffectiveScale();
   if (!ownsKeys) {
     headQ = headOwned;
@@ -555,12 +558,12 @@ void GradientBuilder::build() {
     ownedValues = loadOwned(padded.v, view(operands.outputGrad, headQ));
     ownedShifts = loadShifts(kernel.owned, firstOwned);
     ownedDeltas = loadDeltas(kernel.owned, firstOwned);
-    finish(visitHead(headOwned, sums)[0], operands.queryGrad, scale);
+    finish(visitHead(headOwned, sums).front(), operands.queryGrad, scale);
     return;
   }
-  sums.push_back(makeZeros(padded.v));
   ownedRows = loadOwned(padded.qk, view(operands.key, headOwned));
-  ownedValues = loadOwned(padded.v, view(operands.value, headOwned));
+  if (kernel.sumsOwned)
+    ownedValues = loadOwned(padded.v, view(operands.value, headOwned));
   int64_t headsQ = op.getHeadsQ();
   if (ShapedType::isStatic(headsQ) && headsQ == op.getHeadsKV()) {
     sums = visitHead(headOwned, sums);
@@ -579,8 +582,8 @@ void GradientBuilder::build() {
     scf::YieldOp::create(b, ValueRange(next));
     sums = Sums(loop.getResults());
   }
-  finish(sums[0], operands.keyGrad, scale);
-  finish(sums[1], operands.valueGrad,
+  finish(sums.front(), operands.keyGrad, scale);
+  finish(sums.back(), operands.valueGrad,
          dropout ? attn::Dropout::getScale(op) : 1);
 }
 

@@ -3,8 +3,9 @@
 // Gradients of keys and values, and those of queries, are sums over different
 // dimensions. In the split form each kernel adds up its own in registers. So
 // there are no additions to memory, and results have equal bits in every run;
-// the scores are computed once more. In the fused form the kernel of keys adds
-// its part of the gradients of queries to memory, and a last one rounds them.
+// the scores are computed once more, and twice where gradients of keys and of
+// values are apart. In the fused form the kernel of keys adds its part of the
+// gradients of queries to memory, and a last one rounds them.
 
 #include "GradientKernels.h"
 #include "GradientBody.h"
@@ -163,32 +164,39 @@ void GradientOutliner::addQueryGrad() {
 
 void GradientOutliner::addGradients(const GradientKernel &shape) {
   bool ownsKeys = shape.owns == MaskDim::Key;
-  OutlinedKernel &kernel = addKernel(ownsKeys ? "_key_grad" : "_query_grad");
+  OutlinedKernel &kernel = addKernel(!ownsKeys         ? "_query_grad"
+                                     : shape.sumsOwned ? "_key_grad"
+                                                       : "_value_grad");
   GradientOperands operands;
   auto add = [&](Value tensor, StringRef name) {
     return kernel.addArgument(getInput(tensor, name));
   };
   operands.query = add(op.getQuery(), "query");
   operands.key = add(op.getKey(), "key");
-  operands.value = add(op.getValue(), "value");
+  if (shape.sumsOwned)
+    operands.value = add(op.getValue(), "value");
   operands.outputGrad = add(op.getOutputGrad(), "output_grad");
   if (op.getDropout())
     operands.dropout = add(op.getDropout(), "dropout");
   operands.shifts = kernel.addArgument(shifts, launch::Access::Read);
-  operands.deltas = kernel.addArgument(deltas, launch::Access::Read);
+  if (shape.sumsOwned)
+    operands.deltas = kernel.addArgument(deltas, launch::Access::Read);
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   for (Value value : captured)
     kernel.capture(value);
   operands.captures = kernel.getMapping();
   if (ownsKeys) {
-    operands.keyGrad = addOutput(kernel, op.getKeyGrad(), "key_grad");
-    operands.valueGrad = addOutput(kernel, op.getValueGrad(), "value_grad");
+    if (shape.sumsOwned)
+      operands.keyGrad = addOutput(kernel, op.getKeyGrad(), "key_grad");
+    if (shape.sumsValues)
+      operands.valueGrad = addOutput(kernel, op.getValueGrad(), "value_grad");
     if (shape.addsQueries)
       operands.querySums = kernel.addArgument(querySums);
-    for (Value grad : tensorGrads)
-      operands.tensorGrads.push_back(
-          kernel.addArgument(grad, launch::Access::ReadWrite));
+    if (shape.sumsOwned)
+      for (Value grad : tensorGrads)
+        operands.tensorGrads.push_back(
+            kernel.addArgument(grad, launch::Access::ReadWrite));
   } else {
     operands.queryGrad = addOutput(kernel, op.getQueryGrad(), "query_grad");
   }
@@ -205,8 +213,15 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
 
 void GradientOutliner::outline() {
   bool wantsQuery = bool(op.getQueryGrad()),
-       wantsKeys = op.getKeyGrad() || op.getValueGrad() || !op.getWrt().empty();
-  SmallVector<GradientKernel, 2> shapes =
+       wantsKey = op.getKeyGrad() || !op.getWrt().empty(),
+       wantsValue = bool(op.getValueGrad());
+  auto isWanted = [&](const GradientKernel &shape) {
+    if (shape.owns == MaskDim::Query)
+      return wantsQuery;
+    return shape.addsQueries || (shape.sumsOwned && wantsKey) ||
+           (shape.sumsValues && wantsValue);
+  };
+  SmallVector<GradientKernel, 3> shapes =
       getGradientKernels(op.getScheduleAttr());
   // Sums of queries that nobody wants need not be made.
   shapes.front().addsQueries &= wantsQuery;
@@ -215,8 +230,7 @@ void GradientOutliner::outline() {
   addClears();
   addDeltas();
   for (const GradientKernel &shape : shapes)
-    if (shape.addsQueries ||
-        (shape.owns == MaskDim::Query ? wantsQuery : wantsKeys))
+    if (isWanted(shape))
       addGradients(shape);
   if (querySums)
     addQueryGrad();

@@ -3,9 +3,15 @@
 #include "Reach.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace attune;
+
+bool attune::endsWithBlock(Value length, int64_t block) {
+  std::optional<int64_t> known = getConstantIntValue(length);
+  return known && *known % block == 0;
+}
 
 Value attune::hideBeyond(TileBuilder &b, Value scores,
                          ArrayRef<Reach> reaches) {

@@ -18,6 +18,9 @@ struct Reach {
   unsigned dim;
 };
 
+/// Whether blocks are known to end where a sequence does.
+bool endsWithBlock(mlir::Value length, int64_t block);
+
 /// Scores, those of positions that do not exist as -inf. Tiles that reach
 /// nowhere beyond are not looked at.
 mlir::Value hideBeyond(TileBuilder &builder, mlir::Value scores,

@@ -112,7 +112,7 @@ struct AttentionGradTunable
     auto grad = cast<AttentionGradOp>(op);
     AttentionGradAttr schedule = grad.getScheduleAttr();
     return grad.getWrt().empty() &&
-           (!schedule || schedule.getForm() == schedule::GradientForm::Split);
+           (!schedule || schedule.getForm() != schedule::GradientForm::Fused);
   }
   ArrayRef<InputClass> getInputClasses(Operation *) const {
     static constexpr InputClass classes[] = {

@@ -31,15 +31,18 @@ static void setKernel(AttentionGradSchedule &schedule, MaskDim owns,
 /// More registers than can be missing: there is no legal schedule.
 static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 
-/// Registers of a thread that one of the kernels is estimated to need beyond
-/// those that it may have.
+/// Registers of a thread that the kernels which own such rows are estimated to
+/// need beyond those that they may have.
 static int64_t countExcess(const AttentionGradProblem &problem,
                            AttentionGradAttr schedule, MaskDim owns,
                            TargetAttr target) {
-  GradientKernel kernel = GradientKernel::get(schedule, owns);
-  return std::max<int64_t>(
-      0, estimateRegisters(problem, schedule, kernel, target) -
-             getBudget(schedule, kernel).getRegisterLimit(target));
+  int64_t excess = 0;
+  for (const GradientKernel &kernel : getGradientKernels(schedule))
+    if (kernel.owns == owns)
+      excess = std::max(
+          excess, estimateRegisters(problem, schedule, kernel, target) -
+                      getBudget(schedule, kernel).getRegisterLimit(target));
+  return excess;
 }
 
 namespace {
@@ -91,10 +94,14 @@ static Choice chooseKernel(const AttentionGradProblem &problem,
   return best;
 }
 
-/// A legal schedule by single warps, or by warpgroups with a producer.
+/// A legal schedule of this form by single warps, or by warpgroups with a
+/// producer, of which no kernel is estimated to lack more registers than
+/// `excess`, which becomes what is missing.
 static AttentionGradAttr select(const AttentionGradProblem &problem,
-                                bool byGroups, TargetAttr target) {
+                                schedule::GradientForm form, bool byGroups,
+                                TargetAttr target, int64_t &excess) {
   AttentionGradSchedule schedule;
+  schedule.form = form;
   if (byGroups)
     schedule.mmaWarps = schedule.producerWarps = 4;
   // The least that a kernel can be, which leaves the other one its choice.
@@ -108,15 +115,16 @@ static AttentionGradAttr select(const AttentionGradProblem &problem,
           visited = std::max({atom.getN(), atom.getK(), kLeast});
   for (MaskDim owns : {MaskDim::Key, MaskDim::Query})
     setKernel(schedule, owns, owned, visited, atom.getWarps(),
-              /*stages=*/1, /*inRegisters=*/false);
+              /*stages=*/1, /*inRegisters=*/!byGroups);
+  int64_t missing = 0;
   for (MaskDim owns : {MaskDim::Key, MaskDim::Query}) {
     Choice choice = chooseKernel(problem, schedule, owns, target);
-    // Schedules that spill are those of chips without a better one.
-    int64_t most = byGroups ? 0 : kNone - 1;
-    if (choice.excess > most)
+    if (choice.excess > excess)
       return {};
     schedule = choice.schedule;
+    missing = std::max(missing, choice.excess);
   }
+  excess = missing;
   return schedule.getAttr(target.getContext());
 }
 
@@ -154,7 +162,23 @@ AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
   // Faster than the split form on an H200.
   if (AttentionGradAttr fused = selectFused(problem, target))
     return fused;
-  if (AttentionGradAttr groups = select(problem, /*byGroups=*/true, target))
-    return groups;
-  return select(problem, /*byGroups=*/false, target);
+  constexpr schedule::GradientForm forms[] = {schedule::GradientForm::Split,
+                                              schedule::GradientForm::Apart};
+  for (bool byGroups : {true, false})
+    for (schedule::GradientForm form : forms) {
+      int64_t none = 0;
+      if (AttentionGradAttr found =
+              select(problem, form, byGroups, target, none))
+        return found;
+    }
+  // Schedules that spill are those of chips without a better one.
+  AttentionGradAttr best;
+  int64_t least = kNone - 1;
+  for (schedule::GradientForm form : forms)
+    if (AttentionGradAttr found =
+            select(problem, form, /*byGroups=*/false, target, least)) {
+      best = found;
+      --least;
+    }
+  return best;
 }

@@ -13,33 +13,32 @@ using namespace attune;
 using tile::MmaAtomAttr;
 using tile::TargetAttr;
 
-GradientKernel GradientKernel::get(const AttentionGradKnobs &schedule,
-                                   MaskDim owns) {
-  if (owns == MaskDim::Key)
-    return {owns,
-            schedule.getKvBlockN(),
-            schedule.getKvBlockM(),
-            schedule.getKvWarps(),
-            schedule.getKvStages(),
-            schedule.getKvWorkgroupsPerSm(),
-            schedule.getKvInRegisters() != 0,
-            schedule.getForm() == schedule::GradientForm::Fused};
-  return {owns,
-          schedule.getQBlockM(),
-          schedule.getQBlockN(),
-          schedule.getQWarps(),
-          schedule.getQStages(),
-          schedule.getQWorkgroupsPerSm(),
-          schedule.getQInRegisters() != 0,
-          /*addsQueries=*/false};
-}
-
-SmallVector<GradientKernel, 2>
+SmallVector<GradientKernel, 3>
 attune::getGradientKernels(const AttentionGradKnobs &schedule) {
-  GradientKernel keys = GradientKernel::get(schedule, MaskDim::Key);
-  if (keys.addsQueries)
+  schedule::GradientForm form = schedule.getForm();
+  GradientKernel keys{MaskDim::Key,
+                      schedule.getKvBlockN(),
+                      schedule.getKvBlockM(),
+                      schedule.getKvWarps(),
+                      schedule.getKvStages(),
+                      schedule.getKvWorkgroupsPerSm(),
+                      schedule.getKvInRegisters() != 0,
+                      form == schedule::GradientForm::Fused};
+  GradientKernel queries{MaskDim::Query,
+                         schedule.getQBlockM(),
+                         schedule.getQBlockN(),
+                         schedule.getQWarps(),
+                         schedule.getQStages(),
+                         schedule.getQWorkgroupsPerSm(),
+                         schedule.getQInRegisters() != 0,
+                         /*addsQueries=*/false};
+  if (form == schedule::GradientForm::Fused)
     return {keys};
-  return {keys, GradientKernel::get(schedule, MaskDim::Query)};
+  if (form == schedule::GradientForm::Split)
+    return {keys, queries};
+  GradientKernel values = keys;
+  values.sumsOwned = keys.sumsValues = false;
+  return {keys, values, queries};
 }
 
 int64_t attune::countGroupsAlongColumns(const GradientKernel &kernel,
@@ -87,6 +86,8 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
   Type type = problem.elementType;
   int64_t elementBytes = type.getIntOrFloatBitWidth() / 8;
   bool byWarpgroups = schedule.getMmaWarps() > 1;
+  // Values that are owned, or their like, are asked for gradients of scores.
+  std::pair<int64_t, bool> sides[] = {{dQK, true}, {dV, kernel.sumsOwned}};
   tile::SharedMemoryLayout layout;
   // As tile-promote-to-shared makes them.
   if (target.copiesThroughRegisters()) {
@@ -95,8 +96,8 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
       layout.addTiles(tile::getOperandBytes(
           {rows, columns}, type, stages, {atom, isLhs, /*kAlongRows=*/false}));
     };
-    for (int64_t columns : {dQK, dV}) {
-      if (!kernel.inRegisters)
+    for (auto [columns, isOwned] : sides) {
+      if (isOwned && !kernel.inRegisters)
         addOperand(1, kernel.owned, columns, /*isLhs=*/true);
       addOperand(kernel.stages, kernel.visited, columns, /*isLhs=*/false);
     }
@@ -107,12 +108,13 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
         byWarpgroups ? target.getSwizzleAtom(columns, type) : 0;
     layout.addRing(stages, rows * columns * elementBytes, atomColumns);
   };
-  for (int64_t columns : {dQK, dV}) {
-    add(1, kernel.owned, columns);
+  for (auto [columns, isOwned] : sides) {
+    if (isOwned)
+      add(1, kernel.owned, columns);
     add(kernel.stages, kernel.visited, columns);
   }
   if (stagesNumbers(schedule, kernel))
-    for (int64_t i = 0; i < 2; ++i)
+    for (int64_t i = 0; i < (kernel.sumsOwned ? 2 : 1); ++i)
       layout.addRing(kernel.stages, kernel.visited * sizeof(float),
                      kernel.visited);
   if (kernel.addsQueries) {
@@ -128,7 +130,8 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
 /// Columns of the sums that a workgroup keeps for its rows.
 static int64_t countSumColumns(const GradientKernel &kernel,
                                const PaddedHeadDims &padded) {
-  return kernel.owns == MaskDim::Key ? padded.qk + padded.v : padded.qk;
+  return (kernel.sumsOwned ? padded.qk : 0) +
+         (kernel.sumsValues ? padded.v : 0);
 }
 
 int64_t attune::getAccumulatorRegisters(const AttentionGradProblem &problem,
@@ -139,7 +142,7 @@ int64_t attune::getAccumulatorRegisters(const AttentionGradProblem &problem,
       getPaddedHeadDims(problem, findAtom(problem, schedule, target));
   // Weights and their gradients live side by side, and before the product that
   // is made of the latter.
-  int64_t others = 2 * kernel.owned * kernel.visited;
+  int64_t others = (kernel.sumsOwned ? 2 : 1) * kernel.owned * kernel.visited;
   if (kernel.addsQueries)
     others = std::max(others, kernel.visited * padded.qk);
   return llvm::divideCeil(kernel.owned * countSumColumns(kernel, padded) +
@@ -179,7 +182,8 @@ int64_t attune::estimateRegisters(const AttentionGradProblem &problem,
            bits / kWordBits;
   };
   bool plainLoads = target.copiesThroughRegisters();
-  int64_t rows = kernel.inRegisters || plainLoads ? lhsRegisters(dQK + dV) : 0;
+  int64_t depth = dQK + (kernel.sumsOwned ? dV : 0);
+  int64_t rows = kernel.inRegisters || plainLoads ? lhsRegisters(depth) : 0;
   int64_t copied =
       plainLoads ? kernel.visited * (dQK + dV) * bits / kWordBits / threads : 0;
   return sums + 2 * lhsRegisters(kernel.visited) + rows + copied + columns +

@@ -30,8 +30,9 @@ struct AttentionGradProblem {
   static AttentionGradProblem get(attn::AttentionGradOp op);
 };
 
-/// What the schedule says of one kernel: that which owns tiles of keys, and
-/// sums the gradients of keys and values, or that which owns tiles of queries.
+/// What the schedule says of one kernel: one that owns tiles of keys, and sums
+/// the gradients of keys, of values or of both, or that which owns tiles of
+/// queries.
 struct GradientKernel {
   MaskDim owns;
   /// Rows of a tile that a workgroup owns, and of those that it visits.
@@ -40,12 +41,13 @@ struct GradientKernel {
   bool inRegisters;
   /// Whether it adds its part of the gradients of queries to memory.
   bool addsQueries;
-
-  static GradientKernel get(const AttentionGradKnobs &schedule, MaskDim owns);
+  /// Whether it sums what comes of the gradients of scores, those of what it
+  /// owns, and whether those of values, which come of weights.
+  bool sumsOwned = true, sumsValues = owns == MaskDim::Key;
 };
 
 /// The kernels that a schedule has, beside those that go through rows alone.
-llvm::SmallVector<GradientKernel, 2>
+llvm::SmallVector<GradientKernel, 3>
 getGradientKernels(const AttentionGradKnobs &schedule);
 
 /// How many groups of warps share the columns of the product that such a kernel
