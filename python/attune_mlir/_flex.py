@@ -160,6 +160,8 @@ def _prepare_capture(capture: _regions.Capture, q: torch.Tensor, sizes: _operand
                 f" but got shape {tuple(tensor.shape)}"
             )
     tensor = tensor.contiguous()
+    if _regions.has_whole_rows(tensor) and tensor.data_ptr() % _regions.ROW_BYTES:
+        tensor = tensor.clone()
     return tensor.view(torch.uint8) if tensor.dtype == torch.bool else tensor
 
 

@@ -23,6 +23,9 @@ _FLAGS = {"arith.addf": "contract", "arith.mulf": "contract", "arith.subf": "con
 #: Most elements of a row that a region reads, one by one.
 MAX_UNROLLED = 4096
 
+#: What distances between rows are multiples of where tiles are copied.
+ROW_BYTES = 16
+
 #: What captured tensors may have, and what a kernel reads.
 ELEMENT_TYPES = {
     torch.bool: "i8",
@@ -187,9 +190,18 @@ class Writer:
         return self.op("arith.minsi", "index", place, self.op("arith.subi", "index", size, one))
 
 
+def has_whole_rows(tensor: torch.Tensor) -> bool:
+    """Whether rows, one behind the other, start at multiples of ROW_BYTES from the first one, so that tiles of them can be copied."""
+    return tensor.dim() > 1 and tensor.dtype.is_floating_point and tensor.shape[-1] * tensor.element_size() % ROW_BYTES == 0
+
+
 def get_type(capture: Capture) -> str:
     """The type of the operand. All sizes are dynamic: kernels serve tensors of any size."""
-    return f"tensor<{'?x' * capture.tensor.dim()}{ELEMENT_TYPES[capture.tensor.dtype]}>"
+    tensor, strides = capture.tensor, ""
+    if has_whole_rows(tensor):
+        step = ROW_BYTES // tensor.element_size()
+        strides = f", #attn.strided<[{'?, ' * (tensor.dim() - 1)}1], divisor = {step}>"
+    return f"tensor<{'?x' * tensor.dim()}{ELEMENT_TYPES[tensor.dtype]}{strides}>"
 
 
 def join_integers(values: Sequence[Scalar]) -> str:

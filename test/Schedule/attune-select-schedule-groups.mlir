@@ -213,3 +213,23 @@ func.func @packed(%q: tensor<1x16384x16x128xbf16>, %s: tensor<2xi32>) -> tensor<
       : tensor<1x16384x16x128xbf16>, tensor<1x16384x16x128xbf16>, tensor<1x16384x16x128xbf16>
   return %o : tensor<1x16384x16x128xbf16>
 }
+
+// Tiles that scores read leave no cluster, are loaded while others are added, and have many warps that do so.
+// CHECK-LABEL: func.func @score_tiles
+// CHECK: schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, vStages = 4, qInRegisters = 0, rescale = 8, tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+func.func @score_tiles(%q: tensor<4x16x4096x64xbf16>, %wide: tensor<4x16x4096x128xbf16>, %bias: tensor<16x4096x4096xbf16>) {
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    %x = tensor.extract %bias[%h, %m, %n] : tensor<16x4096x4096xbf16>
+    %f = arith.extf %x : bf16 to f32
+    %r = arith.addf %s, %f : f32
+    attn.yield %r : f32
+  } : tensor<4x16x4096x64xbf16>, tensor<4x16x4096x64xbf16>, tensor<4x16x4096x64xbf16> -> tensor<4x16x4096x64xbf16>
+  %p = attn.attention %wide, %wide, %wide score (%s, %b, %h, %m, %n) {
+    %x = tensor.extract %bias[%h, %m, %n] : tensor<16x4096x4096xbf16>
+    %f = arith.extf %x : bf16 to f32
+    %r = arith.addf %s, %f : f32
+    attn.yield %r : f32
+  } : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16> -> tensor<4x16x4096x128xbf16>
+  return
+}

@@ -249,6 +249,32 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // So is what arithmetic alone reads of the tiles of a role that loads, where it begins; its slot is free before that.
+  // CHECK-LABEL: gpu.func @of_arithmetic
+  // CHECK:      %[[C:.+]] = tile.channel : <64x64xf16, stages = 1, swizzle_atom = 64>
+  // CHECK:      tile.put %[[C]][%[[I:.+]]], %{{.+}}[%[[I]], %{{.+}}]
+  // CHECK-NEXT: %[[X:.+]] = tile.fill
+  // CHECK-NEXT: %[[TILE:.+]] = tile.get %[[C]][%[[I]]]
+  // CHECK-NEXT: %[[READ:.+]] = tile.read %[[TILE]] : {{.*}} -> <64x64xf16, registers>
+  // CHECK-NEXT: tile.release %[[C]][%[[I]]]
+  // CHECK-NEXT: tile.map(%[[X]], %[[READ]]) {
+  gpu.func @of_arithmetic(%m: memref<?x?xf16, strided<[64, 1]>>, %n: index, %f: f32) kernel
+      attributes {tile.roles = [#tile.role<"compute", warps = 4, registers = 160>, #tile.role<"load", warps = 4, registers = 32, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    scf.for %i = %c0 to %n step %c1 {
+      %b = tile.load %m[%i, %c0] stages 1 : memref<?x?xf16, strided<[64, 1]>> -> !tile.tile<64x64xf16, registers>
+      %x = tile.fill %f : f32 -> !tile.tile<64x64xf32, registers>
+      %y = tile.map(%x, %b) {
+      ^bb0(%s: f32, %t: f16, %r: index, %c: index):
+        %e = arith.extf %t : f16 to f32
+        %z = arith.addf %s, %e : f32
+        tile.yield %z : f32
+      } : (!tile.tile<64x64xf32, registers>, !tile.tile<64x64xf16, registers>) -> !tile.tile<64x64xf32, registers>
+    }
+    gpu.return
+  }
+
   // A head of 64 columns is one swizzle atom.
   // CHECK-LABEL: gpu.func @one_swizzle_atom
   // CHECK: tile.channel : <16x64xf16, stages = 1, swizzle_atom = 64>

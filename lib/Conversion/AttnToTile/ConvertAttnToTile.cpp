@@ -12,6 +12,7 @@
 #include "StepShare.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Attn/Analysis/ScoreTiles.h"
 #include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Schedule/Attention/HeadPacking.h"
@@ -118,6 +119,13 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
     rounds = tiles / members;
     sharers = workers / members;
   }
+  SmallVector<tensor::ExtractOp, 1> scoreTiles;
+  for (auto [read, tile] :
+       llvm::zip_equal(findScoreTiles(op), problem.scoreTiles))
+    if (loadsScoreTile(problem, tile, schedule, target))
+      scoreTiles.push_back(read);
+  bool batchesFirst =
+      !scoreTiles.empty() && llvm::all_of(scoreTiles, isOfAllBatches);
   return KernelSizes{schedule.getBlockM(),
                      schedule.getBlockN(),
                      padded.qk,
@@ -130,7 +138,9 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                      sharers,
                      countColumnRoles(schedule),
                      getColumnParts(problem, atom, countColumnRoles(schedule)),
-                     raisesApart};
+                     raisesApart,
+                     std::move(scoreTiles),
+                     batchesFirst};
 }
 
 /// Adds the counter from which workgroups take tiles. The last one sets it back

@@ -9,6 +9,7 @@
 #include "MergeKernel.h"
 #include "OnlineSoftmax.h"
 #include "OperandFactors.h"
+#include "ScoreTiles.h"
 #include "TilePlace.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
@@ -34,7 +35,8 @@ public:
               const KernelOperands &operands, const KernelSizes &sizes)
       : b(op.getLoc(), builder), op(op), schedule(op.getScheduleAttr()),
         operands(operands), sizes(sizes), softmax(b, op, sizes),
-        at(b, op, operands, this->sizes), factors(op, operands, sizes.heads) {}
+        at(b, op, operands, this->sizes), factors(op, operands, sizes.heads),
+        scoreTiles(op, this->sizes.scoreTiles) {}
 
   void build();
 
@@ -96,7 +98,9 @@ private:
   /// Adds their products with the weights, which other roles get.
   void addProducts(Value weights, ValueRange values, SoftmaxState &state);
   SoftmaxState step(Value block, ValueRange queries, SoftmaxState state);
-  Value applyScore(Value scores, const KeySource::Block &block);
+  /// `tiles` are those that the region reads.
+  Value applyScore(Value scores, ValueRange tiles,
+                   const KeySource::Block &block);
   /// Hides keys beyond the last one and, if `asksRegion`, those that the mask
   /// hides.
   Value applyMask(Value scores, const KeySource::Block &block, bool asksRegion);
@@ -136,6 +140,7 @@ private:
   OnlineSoftmax softmax;
   TilePlace at;
   OperandFactors factors;
+  ScoreTiles scoreTiles;
   std::optional<attn::Dropout> dropout;
   Value headsQ;
   std::unique_ptr<VisitedBlocks> blocks;
@@ -196,22 +201,26 @@ std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
           arith::RemUIOp::create(inner, loc, row, length)};
 }
 
-Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
+Value BodyBuilder::applyScore(Value scores, ValueRange tiles,
+                              const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
   bool takesUnscaled = OnlineSoftmax::takesUnscaled(op);
   if (takesUnscaled && (!factors.ofScores() || factors.getOfAllScores()))
     return scores;
   bool hasRegion = !op.getScore().empty();
-  return b.map(type, scores,
+  SmallVector<Value> inputs{scores};
+  llvm::append_range(inputs, tiles);
+  return b.map(type, inputs,
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
                  Value score = args[0];
+                 ValueRange place = args.take_back(2);
                  if (factors.ofScores()) {
                    auto locate = [&] {
-                     return locateRow(inner, loc, args[1], /*clamp=*/true);
+                     return locateRow(inner, loc, place[0], /*clamp=*/true);
                    };
                    score = arith::MulFOp::create(
                        inner, loc, score,
-                       factors.getOfScore(inner, loc, block, locate, args[2]));
+                       factors.getOfScore(inner, loc, block, locate, place[1]));
                  }
                  if (takesUnscaled)
                    return score;
@@ -224,9 +233,10 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
                  scaled.setFastmath(arith::FastMathFlags::contract);
                  bool clamp = readsTensor(op.getScore());
                  IRMapping mapping = at.captures;
-                 auto [head, row] = locateRow(inner, loc, args[1], clamp);
+                 scoreTiles.map(mapping, args.slice(1, tiles.size()));
+                 auto [head, row] = locateRow(inner, loc, place[0], clamp);
                  Value column =
-                     source->getKey(inner, loc, block, args[2], clamp);
+                     source->getKey(inner, loc, block, place[1], clamp);
                  mapping.map(op.getScore().getArguments(),
                              ValueRange{scaled, at.batch, head, row, column});
                  score = OnlineSoftmax::dropFactor(
@@ -285,6 +295,8 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
                     getKeyEviction(),
                     inBounds(op.getHeadDimQK(), sizes.headDimQK), column);
       });
+  SmallVector<Value> tiles =
+      scoreTiles.load(b, sizes.blockM, sizes.blockN, at.firstRow, place.first);
   Value scores = b.fill(scoreType, 0);
   // The shorter part, which is waited for, comes first.
   for (auto [query, key] :
@@ -293,7 +305,7 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
     product.setReplicas(schedule.getWarpsN() / sizes.columnRoles);
     scores = product;
   }
-  scores = applyScore(scores, place);
+  scores = applyScore(scores, tiles, place);
   scores = blocks->maskStep(b, block, scores, [&](bool asksRegion) {
     return applyMask(scores, place, asksRegion);
   });
@@ -510,6 +522,7 @@ void BodyBuilder::buildTile() {
   if (Value factor = factors.getOfAllScores();
       factor && OnlineSoftmax::takesUnscaled(op))
     softmax.setFactor(factor);
+  scoreTiles.enterTile(b, at.captures, at.batch, at.headQ);
   SmallVector<Value, 2> queries = queryTiles();
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),

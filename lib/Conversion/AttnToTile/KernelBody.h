@@ -9,6 +9,7 @@
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Attn/IR/Dropout.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -60,6 +61,10 @@ struct KernelSizes {
   /// Whether all that a raised maximum changes is computed in a branch, and
   /// nothing where none is raised.
   bool raisesApart;
+  /// Reads of the score region that are loaded by tiles (loadsScoreTile()).
+  llvm::SmallVector<mlir::tensor::ExtractOp, 1> scoreTiles;
+  /// Whether batches read the same ones, and go side by side for that.
+  bool batchesFirst;
 };
 
 /// Reads what dropout draws from; none without dropout.

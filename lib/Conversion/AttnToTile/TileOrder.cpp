@@ -47,12 +47,18 @@ Value attune::dealToParts(ImplicitLocOpBuilder &b, Value number, Value total,
 }
 
 QueryTile attune::orderByHead(ImplicitLocOpBuilder &b, Value number,
-                              const TileCounts &counts, bool lastFirst) {
+                              const TileCounts &counts, bool lastFirst,
+                              bool batchesFirst) {
   QueryTile result;
+  if (batchesFirst) {
+    result.batch = b.createOrFold<arith::RemUIOp>(number, counts.batches);
+    number = b.createOrFold<arith::DivUIOp>(number, counts.batches);
+  }
   result.tile = b.createOrFold<arith::RemUIOp>(number, counts.tiles);
   Value rest = b.createOrFold<arith::DivUIOp>(number, counts.tiles);
   result.headQ = b.createOrFold<arith::RemUIOp>(rest, counts.headsQ);
-  result.batch = b.createOrFold<arith::DivUIOp>(rest, counts.headsQ);
+  if (!batchesFirst)
+    result.batch = b.createOrFold<arith::DivUIOp>(rest, counts.headsQ);
   result.headKV = keyHead(b, result.headQ, counts);
   if (lastFirst)
     result.tile = reversed(b, result.tile, counts.tiles);

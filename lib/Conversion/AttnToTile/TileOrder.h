@@ -32,9 +32,11 @@ mlir::Value dealToParts(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
                         mlir::Value total, const DeviceCache &cache);
 
 /// Tiles of one head after the other, in one of two directions: `number` counts
-/// tiles fastest, then heads, then batches.
+/// tiles fastest, then heads, then batches. With `batchesFirst` it counts these
+/// fastest, so that what a tile reads of the head is read at the same time.
 QueryTile orderByHead(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
-                      const TileCounts &counts, bool lastFirst);
+                      const TileCounts &counts, bool lastFirst,
+                      bool batchesFirst = false);
 
 /// The last tiles of all heads first, then those before them, or the first ones
 /// and then those behind them, in sections of as many heads as have keys and

@@ -77,7 +77,9 @@ Value TilePlace::countTiles() {
 
 void TilePlace::locate(Value number) {
   schedule::TileOrder order = schedule.getTileOrder();
-  if (order != schedule::TileOrder::AcrossHeads)
+  bool isByHead =
+      order != schedule::TileOrder::AcrossHeads || sizes.batchesFirst;
+  if (isByHead)
     number = dealToParts(b, number, total, sizes.cache);
   if (schedule.getSplitK() > 1) {
     // Parts of one tile start one after the other.
@@ -86,7 +88,7 @@ void TilePlace::locate(Value number) {
     number = b.createOrFold<arith::DivUIOp>(number, parts);
   }
   QueryTile tile;
-  if (order == schedule::TileOrder::AcrossHeads) {
+  if (!isByHead) {
     int64_t columns = sizes.headDimQK + (op.getLatent() ? 0 : sizes.headDimV);
     int64_t rowBytes =
         columns * op.getKey().getType().getElementTypeBitWidth() / 8;
@@ -94,8 +96,9 @@ void TilePlace::locate(Value number) {
     tile = orderBySection(b, number, counts, headBytes, sizes.cache,
                           /*lastFirst=*/true);
   } else {
-    tile = orderByHead(b, number, counts,
-                       /*lastFirst=*/order == schedule::TileOrder::Descending);
+    tile =
+        orderByHead(b, number, counts, order != schedule::TileOrder::Ascending,
+                    sizes.batchesFirst);
   }
   headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
   headKV = tile.headKV;

@@ -270,19 +270,8 @@ static LogicalResult checkTranspose(tile::TransposeOp op,
   return success();
 }
 
-/// Threads read whole rows, or a single one.
-static LogicalResult checkRead(tile::ReadOp op) {
-  if (!getSwizzleAtom(op.getSource()) ||
-      (op.getSource().getType().getShape()[0] == 1 &&
-       !isPaired(op.getSource())))
-    return success();
-  return op.emitOpError()
-         << "expects a tile that is stored in whole rows, but got "
-         << op.getSource().getType();
-}
-
-/// That warpgroups write this tile to swizzle atoms as it is.
-static LogicalResult checkWritten(Operation *op, tile::TileType type,
+/// That warpgroups write this tile to swizzle atoms, or read it, as it is.
+static LogicalResult checkOfAtoms(Operation *op, tile::TileType type,
                                   const KernelContext &context) {
   // Matrices of 8x8 elements, two neighbours in the registers of a lane.
   tile::LayoutAttr layout = type.getRegisterLayout();
@@ -304,11 +293,23 @@ static LogicalResult checkWritten(Operation *op, tile::TileType type,
   return success();
 }
 
+/// Threads read whole rows, a single one, or what they hold of an accumulator.
+static LogicalResult checkRead(tile::ReadOp op, const KernelContext &context) {
+  if (isPaired(op.getSource()))
+    return op.emitOpError()
+           << "expects a tile without pairs that alternate, but got "
+           << op.getSource().getType();
+  if (!getSwizzleAtom(op.getSource()) ||
+      op.getSource().getType().getShape()[0] == 1)
+    return success();
+  return checkOfAtoms(op, op.getResult().getType(), context);
+}
+
 static LogicalResult checkWrite(tile::WriteOp op,
                                 const KernelContext &context) {
   if (failed(checkSharedTile(op, op.getDestination(), context)))
     return failure();
-  return checkWritten(op, op.getValue().getType(), context);
+  return checkOfAtoms(op, op.getValue().getType(), context);
 }
 
 /// What a role computes is put as warpgroups write it, and counted by warps.
@@ -327,7 +328,7 @@ static LogicalResult checkPutTile(tile::PutTileOp op,
              << "expects a channel that no 'tile.put_tile' puts into";
   return channel.getShape()[0] == 1
              ? success()
-             : checkWritten(op, op.getValue().getType(), context);
+             : checkOfAtoms(op, op.getValue().getType(), context);
 }
 
 /// That tile-allocate-shared has been there.
@@ -435,7 +436,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                          ? checkBarriers(channel, context)
                          : success();
             })
-            .Case([&](tile::ReadOp read) { return checkRead(read); })
+            .Case([&](tile::ReadOp read) { return checkRead(read, context); })
             .Case([&](tile::SchedulerOp scheduler) {
               return checkPlace(scheduler, scheduler.getOffset());
             })

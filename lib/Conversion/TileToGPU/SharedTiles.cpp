@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles that are computed and go through shared memory. What a warpgroup
+// Tiles that lie in swizzle atoms, and threads write or read. What a warpgroup
 // writes is read by its MMAs and copies alone, so that its warps meet
 // and no others do; what a role puts for others has the barriers of its slot.
 
@@ -41,6 +41,17 @@ struct WritePattern : KernelPattern<tile::WriteOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
   matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+/// What the copy engine has put: sources with swizzle atoms are found by a
+/// higher benefit.
+struct ReadAtomsPattern : KernelPattern<tile::ReadOp> {
+  ReadAtomsPattern(TypeConverter &converter, MLIRContext *mlirContext,
+                   const KernelContext &context)
+      : KernelPattern(converter, mlirContext, context, /*benefit=*/2) {}
+  LogicalResult
+  matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
 };
 
@@ -111,11 +122,11 @@ static Value addOptional(OpBuilder &b, Location loc, Value first,
 }
 
 namespace {
-/// Places of elements of the tile that is written, for a thread of a warp.
-class WrittenPlaces {
+/// Places of elements of the tile in shared memory, for a thread of a warp.
+class AtomPlaces {
 public:
-  WrittenPlaces(OpBuilder &b, Location loc, LayoutAttr layout,
-                tile::TileType type, const KernelContext &context)
+  AtomPlaces(OpBuilder &b, Location loc, LayoutAttr layout, tile::TileType type,
+             const KernelContext &context)
       : b(b), loc(loc), type(type) {
     LayoutAttr ofWarps =
         LayoutAttr::getNormal(b.getContext(), {}, {}, layout.getWarps());
@@ -161,7 +172,7 @@ static void writeMatrices(OpBuilder &b, Location loc,
   // of the first eight columns.
   constexpr int64_t kSize = 8, kBoth = 2 * kSize;
   Value lane = laneNumber(b, loc, context);
-  WrittenPlaces places(b, loc, layout, type, context);
+  AtomPlaces places(b, loc, layout, type, context);
   Value row =
       b.createOrFold<arith::RemUIOp>(loc, lane, constant(b, loc, kBoth));
   Value right = b.createOrFold<arith::MulIOp>(
@@ -191,7 +202,7 @@ static void writePairs(OpBuilder &b, Location loc, const KernelContext &context,
   LayoutAttr ofLanes =
       LayoutAttr::getNormal(b.getContext(), {}, layout.getLanes(), {});
   int64_t atomColumns = type.getSwizzle().getSwizzleAtom();
-  WrittenPlaces places(b, loc, layout, type, context);
+  AtomPlaces places(b, loc, layout, type, context);
   Value row = laneCoordinate(b, loc, context, ofLanes, 0),
         column = laneCoordinate(b, loc, context, ofLanes, 1);
   Value buffer = flattenBuffer(b, loc, whole);
@@ -229,6 +240,40 @@ static void writePairs(OpBuilder &b, Location loc, const KernelContext &context,
       store(arith::SelectOp::create(b, loc, isOdd, left, right), second, at);
     }
   }
+}
+
+LogicalResult
+ReadAtomsPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
+                                  ConversionPatternRewriter &b) const {
+  tile::TileType from = op.getSource().getType(), to = op.getResult().getType();
+  if (!from.getSwizzle().getSwizzleAtom() || from.getShape()[0] == 1)
+    return b.notifyMatchFailure(op, "the source has no rows of swizzle atoms");
+  Location loc = op.getLoc();
+  LayoutAttr layout = to.getRegisterLayout(),
+             ofLanes = LayoutAttr::getNormal(b.getContext(), {},
+                                             layout.getLanes(), {});
+  AtomPlaces places(b, loc, layout, from, context);
+  Value row = laneCoordinate(b, loc, context, ofLanes, 0),
+        column = laneCoordinate(b, loc, context, ofLanes, 1),
+        buffer = flattenBuffer(b, loc, adaptor.getSource());
+  // Pairs of neighbours, as an accumulator has them, at 2 * (lane mod 4).
+  constexpr int64_t kPair = 2;
+  constexpr uint64_t kColumnBits = 6;
+  auto pairType = VectorType::get(kPair, to.getElementType());
+  unsigned bytes = to.getElementType().getIntOrFloatBitWidth() / 8;
+  SmallVector<Value> elements;
+  for (int64_t reg = 0; reg < layout.getNumRegisters(); reg += kPair) {
+    Value place = places.locate(row, column, kColumnBits,
+                                layout.getRegisterCoordinates(reg, 2));
+    Value pair = vector::LoadOp::create(b, loc, pairType, buffer, place,
+                                        /*nontemporal=*/false,
+                                        llvm::MaybeAlign(kPair * bytes));
+    for (int64_t i = 0; i < kPair; ++i)
+      elements.push_back(vector::ExtractOp::create(b, loc, pair, i));
+  }
+  b.replaceOpWithNewOp<vector::FromElementsOp>(
+      op, VectorType::get(elements.size(), to.getElementType()), elements);
+  return success();
 }
 
 /// Writes a tile in registers, in the layout of an accumulator, to one in
@@ -357,6 +402,6 @@ void attune::populateSharedTilePatterns(TypeConverter &converter,
                                         const KernelContext &context) {
   patterns
       .add<BufferPattern, AlternatePattern, WritePattern, PutComputedPattern,
-           TransposePattern, DonePattern, WaitStorePattern>(
+           ReadAtomsPattern, TransposePattern, DonePattern, WaitStorePattern>(
           converter, patterns.getContext(), context);
 }

@@ -153,8 +153,10 @@ static AttentionAttr handOutTiles(const AttentionProblem &problem,
     return inOneGrid;
   handOut(problem, wanted);
   wanted.oInShared = schedule::OutputPath::Buffer;
-  if (!problem.isMasked && wanted.numWarps == 2 * kWarpgroup &&
-      problem.seqQ > wanted.blockM && hasWholeBlocks(problem, wanted.blockN)) {
+  // Nor do clusters where scores read tiles of each workgroup.
+  if (!problem.isMasked && problem.scoreTiles.empty() &&
+      wanted.numWarps == 2 * kWarpgroup && problem.seqQ > wanted.blockM &&
+      hasWholeBlocks(problem, wanted.blockN)) {
     if (AttentionAttr clustered =
             getIfFits(problem, makeCluster(wanted), target))
       return clustered;
@@ -168,6 +170,36 @@ static AttentionAttr handOutTiles(const AttentionProblem &problem,
       fits(problem, direct, target))
     return direct;
   return inOneGrid;
+}
+
+/// Where scores are added to tiles that are loaded with each block: what that
+/// takes is hidden by other warps, and the loads by those of the tile before.
+/// By what an H200 was fastest with when hot.
+static AttentionAttr selectScoreTiles(const AttentionProblem &problem,
+                                      TargetAttr target) {
+  bool isSmall = problem.headDimV <= kSmallHeadDim;
+  AttentionSchedule wanted =
+      isSmall ? makeGroups(problem, /*groups=*/4, /*blockN=*/96)
+              : makeGroups(problem, /*groups=*/2, /*blockN=*/128);
+  handOut(problem, wanted);
+  if (isSmall)
+    wanted.rescale = 8;
+  else
+    wanted.overlap = Overlap::PingPong;
+  AttentionAttr schedule = wanted.getAttr(target.getContext());
+  bool loadsTile = llvm::any_of(problem.scoreTiles, [&](const ScoreTile &tile) {
+    return loadsScoreTile(problem, tile, schedule, target);
+  });
+  if (!loadsTile)
+    return {};
+  for (int64_t stages : {4, 2})
+    for (int64_t qStages : {2, 1}) {
+      wanted.kStages = wanted.vStages = stages;
+      wanted.qStages = qStages;
+      if (AttentionAttr found = getIfFits(problem, wanted, target))
+        return found;
+    }
+  return {};
 }
 
 /// Where values are transposed by a role of its own: products take half the
@@ -225,6 +257,8 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
     return small;
   if (AttentionAttr transposing = selectTransposing(problem, target))
     return transposing;
+  if (AttentionAttr tiles = selectScoreTiles(problem, target))
+    return tiles;
   if (AttentionAttr tall = selectTallTiles(problem, target))
     return tall;
   if (AttentionAttr longer = selectLongTiles(problem, target))

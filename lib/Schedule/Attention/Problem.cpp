@@ -3,6 +3,7 @@
 // What legality and the model know of an attention op.
 
 #include "AttentionTunable.h"
+#include "attune/Dialect/Attn/Analysis/ScoreTiles.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include <numeric>
@@ -113,6 +114,12 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.hasPackedQueries = op.getQueryStarts() != nullptr;
   problem.hasQueryLengths = op.getQueryLengths() || problem.hasPackedQueries;
   problem.hasSinks = op.getSinks() != nullptr;
+  for (tensor::ExtractOp read : findScoreTiles(op)) {
+    auto type = cast<RankedTensorType>(read.getTensor().getType());
+    int64_t bits = type.getElementTypeBitWidth();
+    problem.scoreTiles.push_back(
+        {bits, getDivisor(type, type.getRank() - 1) * bits / 8});
+  }
   problem.hasScore = op.hasScore() || op.getAlibiSlopes() || op.getSoftcap();
   problem.hasKeyLengths = op.getKeyLengths() || op.getKeyStarts();
   bool showsByHead = op.hasMask() && !op.getMask().getArgument(1).use_empty();

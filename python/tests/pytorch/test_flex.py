@@ -285,3 +285,15 @@ def test_objects_are_traced_again():
     check(make_inputs(), slopes)
     slopes.factor = 0.25
     check(make_inputs(), slopes)
+
+
+@pytest.mark.parametrize("seq_k", [72, 77])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_whole_biases(seq_k, dtype):
+    # Rows of 72 keys are copied as tiles; that they begin beside a multiple of 16 bytes is seen to.
+    values = torch.randn(2 * 50 * seq_k + 1, generator=torch.Generator().manual_seed(1)).to(dtype)
+    bias = values[1:].view(2, 50, seq_k)
+    assert bias.data_ptr() % 16
+    traced = _trace.translate(lambda score, b, h, q, kv: score + bias[h, q, kv], None, torch.device("cpu"))
+    assert ("attn.strided" in traced.clauses) == (seq_k == 72)
+    check(make_inputs(50, seq_k), lambda score, b, h, q, kv: score + bias[h, q, kv])

@@ -334,14 +334,15 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 #atom = #tile.mma_atom<name = "one", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32, lhs = #one, rhs = #one, acc = #one>
 !acc = !tile.tile<16x16xf32, registers, #one>
 !a = !tile.tile<16x16xf16, registers, #one>
+!rows = !tile.tile<16x16xf16, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[2, 1, 8], [16, 0, 1]], warps = []>>
 !atoms = !tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>
 module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
   shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @read_of_swizzle_atoms(%b: !atoms) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-      // expected-error @below {{expects a tile that is stored in whole rows, but got '!tile.tile<16x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2, swizzle_atom = 16>>'}}
-      %a = tile.read %b : !atoms -> !a
+      // expected-error @below {{expects elements of 16 or 32 bits in the layout of the accumulator of a warpgroup MMA, but got '!tile.tile<16x16xf16, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[2, 1, 8], [16, 0, 1]], warps = []>>'}}
+      %a = tile.read %b : !atoms -> !rows
       gpu.return
     }
   }

@@ -7,6 +7,7 @@
 #swizzle = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
 !channel = !tile.channel<16x64xf16, stages = 2, swizzle_atom = 32>
 !shared = !tile.tile<16x64xf16, shared, #swizzle>
+!pairs = !tile.tile<16x64xf16, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [8, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 0]]>>
 !view = memref<?x64xf16, strided<[64, 1], offset: ?>>
 
 module attributes {gpu.container_module} {
@@ -162,6 +163,24 @@ gpu.module @kernels {
     %x = tile.read %row : !tile.tile<1x64xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 0, swizzle_atom = 64>>
       -> !tile.tile<64xf32, registers, #tile.layout<registers = [[2, 0, 1], [8, 0, 8]], lanes = [[4, 0, 2], [8, 0, 0]], warps = [[4, 0, 0]]>>
     tile.store %x, %out[%c0] : !tile.tile<64xf32, registers, #tile.layout<registers = [[2, 0, 1], [8, 0, 8]], lanes = [[4, 0, 2], [8, 0, 0]], warps = [[4, 0, 0]]>>, memref<64xf32>
+    gpu.return
+  }
+
+  // What a lane holds of an accumulator is read in pairs: rows 0 and 8, columns 0, 8 and so on from its own, those of the second
+  // swizzle atom behind all rows of the first.
+  // CHECK-LABEL: gpu.func @pairs
+  // CHECK-COUNT-16: vector.load %{{.+}}[%{{.+}}] {alignment = 4 : i64} : memref<1024xf16, {{.*}}>, vector<2xf16>
+  // CHECK-NOT:   vector.load
+  // CHECK:       vector.from_elements {{.*}} : vector<32xf16>
+  gpu.func @pairs(%m: memref<16x64xf16>, %out: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>,
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = f16, rank = 2, access = read>, #launch.buffer<name = "out", type = f16, rank = 2, access = write>],
+                                         grid = <1>, block = [128, 1, 1]>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<16x64xf16>
+    %tile = tile.get %c[%c0] : !channel -> !shared
+    %x = tile.read %tile : !shared -> !pairs
+    tile.store %x, %out[%c0, %c0] : !pairs, memref<64x64xf16>
     gpu.return
   }
 

@@ -18,6 +18,17 @@ namespace attune {
 using AttentionSchedule = schedule::AttentionAttr::Builder;
 using AttentionKnobs = schedule::AttentionAttr::View;
 
+/// A tensor of which the score region reads a tile with each block of scores
+/// (findScoreTiles()).
+struct ScoreTile {
+  /// Of an element, and what the distances between rows are known to be
+  /// multiples of.
+  int64_t bits, rowBytes;
+
+  /// Slots of the ring that tiles go through: they leave it early in a step.
+  static constexpr int64_t kStages = 1;
+};
+
 /// The part of an attention op that decides what is legal, and what is chosen
 /// without a search. Lengths, batch and heads are no part of what is legal:
 /// every kernel takes any of them.
@@ -79,6 +90,8 @@ struct AttentionProblem {
   mlir::Type typeOfWeights = {};
   /// Of the result; null where it is `elementType`.
   mlir::Type resultType = {};
+  /// Of all tiles that the score region reads, in order.
+  llvm::SmallVector<ScoreTile, 1> scoreTiles = {};
   /// Which heads share tiles.
   HeadPacking packing = {};
 
@@ -146,6 +159,11 @@ bool transposesValues(const AttentionProblem &problem,
 bool computingWarpsTranspose(const AttentionProblem &problem,
                              const AttentionKnobs &schedule,
                              tile::TargetAttr target);
+
+/// Whether the copy engine loads these tiles; elements are read one by one
+/// where it does not.
+bool loadsScoreTile(const AttentionProblem &problem, const ScoreTile &tile,
+                    const AttentionKnobs &schedule, tile::TargetAttr target);
 
 /// The warps of a workgroup.
 WarpBudget getBudget(const AttentionKnobs &schedule);

@@ -169,11 +169,13 @@ ChannelType TilePromoteToShared::getChannel(LoadOp load, ArrayRef<MmaOp> users,
                                      *use);
   bool byWarpgroups = llvm::any_of(
       users, [](MmaOp mma) { return mma.getScope() == MmaScope::Warpgroup; });
+  // So the copy engine is told to fetch what nothing multiplies.
+  bool isFetched = users.empty() && !getRoles(getOperation()).empty();
   // MMAs of warpgroups read what the copy engine writes, which alone is told
   // to fetch a single row.
-  int64_t atomColumns = type.getRank() == 1 ? type.getShape()[0]
-                        : byWarpgroups      ? getSwizzleAtom(type)
-                                            : 0;
+  int64_t atomColumns = type.getRank() == 1         ? type.getShape()[0]
+                        : byWarpgroups || isFetched ? getSwizzleAtom(type)
+                                                    : 0;
   return ChannelType::get(&getContext(), shape, type.getElementType(), stages,
                           atomColumns);
 }
@@ -239,6 +241,11 @@ void TilePromoteToShared::promote(LoadOp load) {
                   load.getInBoundsAttr(), load.getRoleAttr(),
                   load.getEvictionAttr());
   }
+  // Tiles that arithmetic alone reads are waited for, and take registers, when
+  // it begins.
+  bool isLate = users.empty() && !isRow && !throughRegisters;
+  if (isLate)
+    b.setInsertionPoint(firstUserInBlock(load));
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
                                element, /*pending=*/0);
   if (isRow)

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ScoreTiles.h"
+#include "Views.h"
+#include "attune/Conversion/RegionClone.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Schedule/Attention/Legality.h"
+
+using namespace mlir;
+using namespace attune;
+
+/// An index of a region that its batch and head say, outside of it.
+static Value emitIndex(ImplicitLocOpBuilder &b, Value index, Region &region,
+                       IRMapping &mapping) {
+  if (Operation *op = index.getDefiningOp();
+      op && region.isAncestor(op->getParentRegion()) &&
+      !mapping.contains(index)) {
+    for (Value operand : op->getOperands())
+      emitIndex(b, operand, region, mapping);
+    cloneOntoBuffers(b, *op, mapping);
+  }
+  return mapping.lookupOrDefault(index);
+}
+
+void ScoreTiles::enterTile(ImplicitLocOpBuilder &b, IRMapping captures,
+                           Value batch, Value head) {
+  if (reads.empty())
+    return;
+  views.clear();
+  Region &region = op.getScore();
+  captures.map(region.getArguments().slice(1, 2), ValueRange{batch, head});
+  for (tensor::ExtractOp read : reads) {
+    Value view = captures.lookup(read.getTensor());
+    for (Value index : read.getIndices().drop_back(2))
+      view = viewPart(b, view, emitIndex(b, index, region, captures));
+    views.push_back(view);
+  }
+}
+
+SmallVector<Value> ScoreTiles::load(ImplicitLocOpBuilder &b, int64_t queries,
+                                    int64_t keys, Value query,
+                                    Value key) const {
+  SmallVector<Value> tiles;
+  for (Value view : views) {
+    auto type = tile::TileType::get(
+        {queries, keys}, cast<MemRefType>(view.getType()).getElementType());
+    tiles.push_back(tile::LoadOp::create(
+        b, type, view, ValueRange{query, key}, /*in_bounds=*/UnitAttr(),
+        b.getI64IntegerAttr(ScoreTile::kStages), /*read_once=*/UnitAttr(),
+        /*role=*/StringAttr(),
+        tile::EvictionAttr::get(b.getContext(), tile::Eviction::First)));
+  }
+  return tiles;
+}
+
+void ScoreTiles::map(IRMapping &mapping, ValueRange elements) const {
+  for (auto [read, element] : llvm::zip_equal(reads, elements))
+    mapping.map(read->getResult(0), element);
+}
