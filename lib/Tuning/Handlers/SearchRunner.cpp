@@ -173,10 +173,10 @@ SearchRunner::search(const SearchSetup &setup) {
 
   std::unique_ptr<Ranker> ranker;
   std::vector<double> scores;
-  if (setup.makeRanker) {
+  if (setup.makeRanker)
     ranker = setup.makeRanker();
+  if (ranker)
     scores = sortByScore(legal.points, *ranker);
-  }
   llvm::Expected<Outcome> outcome =
       run(setup, legal, ranker.get(), scores, recording.points, session);
   if (!outcome)

@@ -25,7 +25,8 @@ struct SearchSetup {
   /// refuse the problem has been asked.
   std::function<llvm::Expected<WorkerPool *>()> openDevices;
   WorkerPool *checkers = nullptr;
-  /// Null without a model. Called when there are legal points.
+  /// Null without a model, or what gives null for an op that has none. Called
+  /// when there are legal points.
   std::function<std::unique_ptr<Ranker>()> makeRanker;
   /// The command that runs a winner; empty where there is none to name.
   std::function<std::string(llvm::ArrayRef<int64_t>)> getCommand;

@@ -14,6 +14,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -89,6 +90,24 @@ static LogicalResult convertToIntrinsics(gpu::GPUModuleOp module) {
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
+/// Compares floats of type bf16 as f32. LLVM does so in bf16 once it has
+/// optimized, and writes '.ftz' to that, which PTX does not have ("setp").
+static void widenComparisons(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      auto *compare = dyn_cast<llvm::FCmpInst>(&instruction);
+      if (!compare ||
+          !compare->getOperand(0)->getType()->getScalarType()->isBFloatTy())
+        continue;
+      llvm::IRBuilder<> b(compare);
+      for (llvm::Use &operand : compare->operands()) {
+        llvm::Type *type = operand->getType();
+        operand.set(
+            b.CreateFPExt(operand, type->getWithNewType(b.getFloatTy())));
+      }
+    }
+}
+
 namespace {
 class PTXEmitter : public AssemblyEmitter<NVVM::SerializeGPUModuleBase> {
 public:
@@ -98,6 +117,11 @@ private:
   void handleModulePreLink(llvm::Module &llvmModule) override {
     AssemblyEmitter::handleModulePreLink(llvmModule);
     markInlineAsmConvergent(llvmModule);
+  }
+  FailureOr<SmallVector<char, 0>>
+  moduleToObject(llvm::Module &llvmModule) override {
+    widenComparisons(llvmModule);
+    return AssemblyEmitter::moduleToObject(llvmModule);
   }
 };
 } // namespace
