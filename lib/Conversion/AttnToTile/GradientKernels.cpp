@@ -221,8 +221,10 @@ void GradientOutliner::outline() {
     return shape.addsQueries || (shape.sumsOwned && wantsKey) ||
            (shape.sumsValues && wantsValue);
   };
-  SmallVector<GradientKernel, 3> shapes =
-      getGradientKernels(op.getScheduleAttr());
+  schedule::AttentionGradAttr schedule = op.getScheduleAttr();
+  SmallVector<GradientKernel, 3> shapes;
+  for (MaskDim owns : {MaskDim::Key, MaskDim::Query})
+    llvm::append_range(shapes, getGradientKernels(schedule, owns));
   // Sums of queries that nobody wants need not be made.
   shapes.front().addsQueries &= wantsQuery;
   if (shapes.front().addsQueries)

@@ -37,11 +37,10 @@ static int64_t countExcess(const AttentionGradProblem &problem,
                            AttentionGradAttr schedule, MaskDim owns,
                            TargetAttr target) {
   int64_t excess = 0;
-  for (const GradientKernel &kernel : getGradientKernels(schedule))
-    if (kernel.owns == owns)
-      excess = std::max(
-          excess, estimateRegisters(problem, schedule, kernel, target) -
-                      getBudget(schedule, kernel).getRegisterLimit(target));
+  for (const GradientKernel &kernel : getGradientKernels(schedule, owns))
+    excess = std::max(excess,
+                      estimateRegisters(problem, schedule, kernel, target) -
+                          getBudget(schedule, kernel).getRegisterLimit(target));
   return excess;
 }
 

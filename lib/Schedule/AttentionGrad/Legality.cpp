@@ -167,6 +167,25 @@ static std::optional<Refusal> checkBudget(const AttentionGradProblem &problem,
       getColumns, atom, target);
 }
 
+/// All rules of one kernel.
+static std::optional<Refusal> checkKernel(const AttentionGradProblem &problem,
+                                          const AttentionGradKnobs &schedule,
+                                          const GradientKernel &kernel,
+                                          TargetAttr target, MmaAtomAttr atom) {
+  if (std::optional<Refusal> refusal =
+          checkRoles(problem, schedule, kernel, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkBlocks(kernel, atom))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkAhead(schedule, kernel))
+    return refusal;
+  if (kernel.addsQueries)
+    if (std::optional<Refusal> refusal =
+            checkFused(problem, schedule, kernel, target, atom))
+      return refusal;
+  return checkBudget(problem, schedule, kernel, target, atom);
+}
+
 std::optional<Refusal> attune::checkLegal(const AttentionGradProblem &problem,
                                           const AttentionGradKnobs &schedule,
                                           TargetAttr target) {
@@ -177,22 +196,12 @@ std::optional<Refusal> attune::checkLegal(const AttentionGradProblem &problem,
                   "of {1} warps for, but got {2}",
                   target.getChip(), schedule.getMmaWarps(),
                   problem.elementType);
-  for (const GradientKernel &kernel : getGradientKernels(schedule)) {
-    if (std::optional<Refusal> refusal =
-            checkRoles(problem, schedule, kernel, target))
-      return refusal;
-    if (std::optional<Refusal> refusal = checkBlocks(kernel, atom))
-      return refusal;
-    if (std::optional<Refusal> refusal = checkAhead(schedule, kernel))
-      return refusal;
-    if (kernel.addsQueries)
+  // One after the other: a search looks once at all that differ in the second.
+  for (MaskDim owns : {MaskDim::Key, MaskDim::Query})
+    for (const GradientKernel &kernel : getGradientKernels(schedule, owns))
       if (std::optional<Refusal> refusal =
-              checkFused(problem, schedule, kernel, target, atom))
+              checkKernel(problem, schedule, kernel, target, atom))
         return refusal;
-    if (std::optional<Refusal> refusal =
-            checkBudget(problem, schedule, kernel, target, atom))
-      return refusal;
-  }
   return std::nullopt;
 }
 
@@ -203,6 +212,9 @@ attune::checkWorthTrying(const AttentionGradKnobs &schedule) {
                   "expects producer-warps where mma-warps is {0}, for nothing "
                   "was gained without",
                   schedule.getMmaWarps());
+  // What is not read leaves a search fewer cases to look at.
+  if (schedule.getForm() != schedule::GradientForm::Fused)
+    return std::nullopt;
   const AttentionGradSchedule init;
   bool asksQueries =
       std::tuple(schedule.getQBlockM(), schedule.getQBlockN(),
@@ -210,7 +222,7 @@ attune::checkWorthTrying(const AttentionGradKnobs &schedule) {
                  schedule.getQInRegisters(), schedule.getQWorkgroupsPerSm()) !=
       std::tuple(init.qBlockM, init.qBlockN, init.qWarps, init.qStages,
                  init.qInRegisters, init.qWorkgroupsPerSm);
-  if (schedule.getForm() == schedule::GradientForm::Fused && asksQueries)
+  if (asksQueries)
     return refuse("no-query-kernel",
                   "expects q-block-m and the others of the kernel that owns "
                   "queries at their defaults where form is fused, which has "

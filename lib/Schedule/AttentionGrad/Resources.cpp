@@ -13,10 +13,19 @@ using namespace attune;
 using tile::MmaAtomAttr;
 using tile::TargetAttr;
 
-SmallVector<GradientKernel, 3>
-attune::getGradientKernels(const AttentionGradKnobs &schedule) {
+SmallVector<GradientKernel, 2>
+attune::getGradientKernels(const AttentionGradKnobs &schedule, MaskDim owns) {
   schedule::GradientForm form = schedule.getForm();
-  GradientKernel keys{MaskDim::Key,
+  if (owns == MaskDim::Query) {
+    if (form == schedule::GradientForm::Fused)
+      return {};
+    return {GradientKernel{owns, schedule.getQBlockM(), schedule.getQBlockN(),
+                           schedule.getQWarps(), schedule.getQStages(),
+                           schedule.getQWorkgroupsPerSm(),
+                           schedule.getQInRegisters() != 0,
+                           /*addsQueries=*/false}};
+  }
+  GradientKernel keys{owns,
                       schedule.getKvBlockN(),
                       schedule.getKvBlockM(),
                       schedule.getKvWarps(),
@@ -24,21 +33,11 @@ attune::getGradientKernels(const AttentionGradKnobs &schedule) {
                       schedule.getKvWorkgroupsPerSm(),
                       schedule.getKvInRegisters() != 0,
                       form == schedule::GradientForm::Fused};
-  GradientKernel queries{MaskDim::Query,
-                         schedule.getQBlockM(),
-                         schedule.getQBlockN(),
-                         schedule.getQWarps(),
-                         schedule.getQStages(),
-                         schedule.getQWorkgroupsPerSm(),
-                         schedule.getQInRegisters() != 0,
-                         /*addsQueries=*/false};
-  if (form == schedule::GradientForm::Fused)
+  if (form != schedule::GradientForm::Apart)
     return {keys};
-  if (form == schedule::GradientForm::Split)
-    return {keys, queries};
   GradientKernel values = keys;
   values.sumsOwned = keys.sumsValues = false;
-  return {keys, values, queries};
+  return {keys, values};
 }
 
 int64_t attune::countGroupsAlongColumns(const GradientKernel &kernel,

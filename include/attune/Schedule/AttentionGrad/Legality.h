@@ -46,9 +46,10 @@ struct GradientKernel {
   bool sumsOwned = true, sumsValues = owns == MaskDim::Key;
 };
 
-/// The kernels that a schedule has, beside those that go through rows alone.
-llvm::SmallVector<GradientKernel, 3>
-getGradientKernels(const AttentionGradKnobs &schedule);
+/// The kernels that a schedule has, beside those that go through rows alone:
+/// those that own keys, or queries, of which no knob is read elsewhere.
+llvm::SmallVector<GradientKernel, 2>
+getGradientKernels(const AttentionGradKnobs &schedule, MaskDim owns);
 
 /// How many groups of warps share the columns of the product that such a kernel
 /// adds to memory; all others share its rows.
