@@ -70,6 +70,10 @@ static Choice chooseKernel(const AttentionGradProblem &problem,
     bool isFused = schedule.form == schedule::GradientForm::Fused;
     if ((owns == MaskDim::Query || isFused) && isSmall(problem))
       blocks = {128, 64, 32, 16};
+    // Small blocks that come ahead, or large ones that do not: 6 percent faster
+    // where all are visited, and slower under a causal mask.
+    if (schedule.form == schedule::GradientForm::Apart && !problem.isMasked)
+      blocks = {32, 16};
   }
   for (int64_t owned : {128, 64, 192, 32, 16})
     for (int64_t visited : blocks)

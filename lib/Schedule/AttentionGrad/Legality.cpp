@@ -19,7 +19,8 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
               op.getHeadDimPos()),
           op.getDeterministic(),
           op.hasScore() || op.getSoftcapAttr() ||
-              op.getDropoutProbabilityAttr()};
+              op.getDropoutProbabilityAttr(),
+          op.getCausalAttr() || op.getWindowAttr() || op.hasMask()};
 }
 
 /// How the knobs of a kernel begin.

@@ -26,6 +26,8 @@ struct AttentionGradProblem {
   /// Whether a region or a soft cap makes scores of products, which are asked
   /// again for derivatives, or weights are dropped.
   bool hasScore;
+  /// Whether tiles may visit different blocks. For what is chosen.
+  bool isMasked = false;
 
   static AttentionGradProblem get(attn::AttentionGradOp op);
 };
