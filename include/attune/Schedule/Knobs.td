@@ -219,6 +219,16 @@ def Knobs_Quantize : KnobSet<"quantize", "Quantize", [Knob_NumWarps], [
 ], "`attn.quantize`">;
 
 //===----------------------------------------------------------------------===//
+// New rows of a cache in pages
+//===----------------------------------------------------------------------===//
+
+def Knobs_Append : KnobSet<"append", "Append", [Knob_NumWarps], [
+  ProblemSize<"tokens", "Number of tokens whose rows are appended">,
+  ProblemSize<"heads", "Number of heads">,
+  ProblemSize<"pages", "Number of pages of the pool">
+], "`attn.append`">;
+
+//===----------------------------------------------------------------------===//
 // Matmul
 //===----------------------------------------------------------------------===//
 

@@ -328,7 +328,7 @@ static LogicalResult verifyPlaces(Operation *op, RankedTensorType type) {
   return success();
 }
 
-LogicalResult attune::attn::detail::verifyTensors(Operation *op) {
+LogicalResult attune::attn::detail::verifyEncodings(Operation *op) {
   for (Type type :
        llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {
     if (!fitsAddressSpace(cast<RankedTensorType>(type))) // attention_c9
@@ -342,6 +342,12 @@ LogicalResult attune::attn::detail::verifyTensors(Operation *op) {
                              "#attn.strided, but got ")
              << encoding;
   }
+  return success();
+}
+
+LogicalResult attune::attn::detail::verifyTensors(Operation *op) {
+  if (failed(verifyEncodings(op)))
+    return failure();
   for (Value result : op->getResults())
     if (failed(verifyPlaces(op, cast<RankedTensorType>(result.getType()))))
       return failure();

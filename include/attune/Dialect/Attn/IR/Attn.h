@@ -15,6 +15,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -57,7 +58,9 @@ namespace attune::attn::detail {
 llvm::LogicalResult verify(AttentionOpInterface op);
 llvm::LogicalResult verifyRegions(AttentionOpInterface op);
 llvm::LogicalResult verifyScales(AttentionOp op);
-/// Bytes and encodings of all tensors, and places of results.
+/// Bytes and encodings of all tensors.
+llvm::LogicalResult verifyEncodings(mlir::Operation *op);
+/// The same, and places of results, which are new.
 llvm::LogicalResult verifyTensors(mlir::Operation *op);
 } // namespace attune::attn::detail
 

@@ -5,6 +5,7 @@
 #ifndef ATTUNE_DIALECT_ATTN_OPS_TD
 #define ATTUNE_DIALECT_ATTN_OPS_TD
 
+include "attune/Dialect/Attn/IR/AttnAppendOp.td"
 include "attune/Dialect/Attn/IR/AttnMergeOp.td"
 include "attune/Dialect/Attn/IR/AttnOpBase.td"
 include "attune/Dialect/Attn/IR/AttnQuantizeOp.td"
