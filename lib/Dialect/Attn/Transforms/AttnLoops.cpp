@@ -51,11 +51,17 @@ Type RowEmitter::withElement(Value value, Type element) {
   return element;
 }
 
+int64_t RowEmitter::findHeadDim(Value buffer) {
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  return rank == static_cast<int64_t>(order.size()) ? find('d') : rank - 1;
+}
+
 /// Whether elements along the head size are neighbours, as those of a vector in
 /// memory are.
 bool RowEmitter::isHeadDimDense(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
-  return find('d') == type.getRank() - 1 && type.isLastDimUnitStride();
+  return findHeadDim(buffer) == type.getRank() - 1 &&
+         type.isLastDimUnitStride();
 }
 
 Value RowEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
@@ -68,7 +74,7 @@ Value RowEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
   } else {
     SmallVector<Value> elements;
     for (int64_t d = 0; d < count; ++d) {
-      indices[find('d')] = createIndex(d);
+      indices[findHeadDim(buffer)] = createIndex(d);
       elements.push_back(memref::LoadOp::create(builder, buffer, indices));
     }
     loaded = vector::FromElementsOp::create(builder, type, elements);
@@ -93,7 +99,7 @@ void RowEmitter::store(Value vector, Value buffer,
   }
   int64_t count = cast<VectorType>(vector.getType()).getNumElements();
   for (int64_t d = 0; d < count; ++d) {
-    indices[find('d')] = createIndex(d);
+    indices[findHeadDim(buffer)] = createIndex(d);
     memref::StoreOp::create(builder,
                             vector::ExtractOp::create(builder, vector, d),
                             buffer, indices);

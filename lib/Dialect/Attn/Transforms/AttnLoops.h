@@ -45,9 +45,11 @@ protected:
   llvm::SmallVector<mlir::Value, 4> getIndices(mlir::Value b, mlir::Value h,
                                                mlir::Value s);
   bool isHeadDimDense(mlir::Value buffer);
+  int64_t findHeadDim(mlir::Value buffer);
   /// The type of a vector, or of a scalar, with other elements.
   static mlir::Type withElement(mlir::Value value, mlir::Type element);
-  /// The vector along the head size in f32, and the other way round.
+  /// The vector along the head size, the last dimension of what has other ones
+  /// than the order says, in f32, and the other way round.
   mlir::Value loadF32(mlir::Value buffer,
                       llvm::SmallVector<mlir::Value, 4> indices, int64_t count);
   void store(mlir::Value vector, mlir::Value buffer,
@@ -64,6 +66,28 @@ protected:
   mlir::FloatType element;
   ReferencePrecision output, precision;
   mlir::Value zero, one;
+};
+
+/// Emits loops that make numbers of 8 bits.
+class NarrowEmitter : public RowEmitter {
+protected:
+  using RowEmitter::RowEmitter;
+
+  /// A vector of so many equal elements.
+  mlir::Value splat(mlir::Value scalar, int64_t count);
+  /// The largest amount of what is finite, and `carried`.
+  mlir::Value addAmounts(mlir::Value carried, mlir::Value elements);
+  /// What the elements of a result are to be multiplied by.
+  mlir::Value makeScale(mlir::Value amount);
+  /// Elements divided by their scale, of which those beyond the largest number,
+  /// also infinite ones, are that.
+  mlir::Value quantize(mlir::Value elements, mlir::Value scale);
+
+private:
+  float getLargest() {
+    return llvm::APFloat::getLargest(element.getFloatSemantics())
+        .convertToDouble();
+  }
 };
 
 /// Emits the loops of one op whose short forms are expanded.
@@ -163,6 +187,8 @@ void emitMergeLoops(mlir::RewriterBase &rewriter, MergeOp op,
                     ReferencePrecision output, ReferencePrecision precision);
 void emitQuantizeLoops(mlir::RewriterBase &rewriter, QuantizeOp op,
                        ReferencePrecision output);
+void emitAppendLoops(mlir::RewriterBase &rewriter, AppendOp op,
+                     ReferencePrecision output);
 
 } // namespace attune::attn
 

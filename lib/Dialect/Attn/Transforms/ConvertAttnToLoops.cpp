@@ -304,7 +304,7 @@ struct ConvertAttnToLoops
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<AttentionOpInterface, MergeOp, QuantizeOp>(op))
+      if (isa<AppendOp, AttentionOpInterface, MergeOp, QuantizeOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops)
@@ -318,6 +318,8 @@ private:
       return emitMergeLoops(rewriter, merge, output, precision);
     if (auto quantize = dyn_cast<QuantizeOp>(op))
       return emitQuantizeLoops(rewriter, quantize, output);
+    if (auto append = dyn_cast<AppendOp>(op))
+      return emitAppendLoops(rewriter, append, output);
     expandShortForms(rewriter, cast<AttentionOpInterface>(op));
     if (auto grad = dyn_cast<AttentionGradOp>(op))
       emitGradientLoops(rewriter, grad, output, precision);
@@ -331,8 +333,10 @@ private:
     bool changesType = false;
     for (OpResult result : op->getResults()) {
       auto type = cast<RankedTensorType>(result.getType());
-      bool becomesF32 =
-          output == ReferencePrecision::F32 && !type.getElementType().isF32();
+      // A pool lies elsewhere than the one that it was made of.
+      bool becomesF32 = output == ReferencePrecision::F32 &&
+                        (!type.getElementType().isF32() ||
+                         (type.getEncoding() && isa<AppendOp>(op)));
       changesType |= becomesF32;
       if (becomesF32 && failed(checkF32Output(result, moves)))
         return failure();

@@ -15,13 +15,13 @@ using namespace mlir;
 using namespace attune::attn;
 
 namespace {
-class QuantizeEmitter : public RowEmitter {
+class QuantizeEmitter : public NarrowEmitter {
 public:
   QuantizeEmitter(RewriterBase &rewriter, QuantizeOp op,
                   ReferencePrecision output)
-      : RowEmitter(rewriter, op, op.getOrder(),
-                   cast<FloatType>(getElementTypeOrSelf(op.getQuantized())),
-                   output, ReferencePrecision::F32),
+      : NarrowEmitter(rewriter, op, op.getOrder(),
+                      cast<FloatType>(getElementTypeOrSelf(op.getQuantized())),
+                      output, ReferencePrecision::F32),
         op(op) {}
 
   void emit();
@@ -37,17 +37,8 @@ private:
   Value multiplyByHadamard(ArrayRef<Value> place);
   /// (-1)^popcount(i & j) for each column j.
   Value makeSigns(Value i);
-  /// The largest amount of what is finite, and `carried`.
-  Value addAmounts(Value carried, Value elements);
-  Value makeScale(Value amount);
-  /// Those beyond the largest number, also infinite ones, are that.
-  Value saturate(Value elements);
   Value splat(Value scalar) {
-    return vector::BroadcastOp::create(
-        builder, VectorType::get(op.getHeadDim(), scalar.getType()), scalar);
-  }
-  float getLargest() {
-    return APFloat::getLargest(element.getFloatSemantics()).convertToDouble();
+    return NarrowEmitter::splat(scalar, op.getHeadDim());
   }
 
   QuantizeOp op;
@@ -55,6 +46,47 @@ private:
   Value input, quantized, scales, mean;
 };
 } // namespace
+
+Value NarrowEmitter::splat(Value scalar, int64_t count) {
+  return vector::BroadcastOp::create(
+      builder, VectorType::get(count, scalar.getType()), scalar);
+}
+
+Value NarrowEmitter::addAmounts(Value carried, Value elements) {
+  int64_t count = cast<VectorType>(elements.getType()).getNumElements();
+  Value amounts = math::AbsFOp::create(builder, elements);
+  Value infinity =
+      splat(createF32(std::numeric_limits<float>::infinity()), count);
+  Value isFinite = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT,
+                                         amounts, infinity);
+  Value known =
+      arith::SelectOp::create(builder, isFinite, amounts, createZeros(count));
+  return vector::ReductionOp::create(builder, vector::CombiningKind::MAXNUMF,
+                                     known, carried);
+}
+
+Value NarrowEmitter::makeScale(Value amount) {
+  Value quotient = arith::MaxNumFOp::create(
+      builder, arith::DivFOp::create(builder, amount, createF32(getLargest())),
+      createF32(std::numeric_limits<float>::min()));
+  Value isZero = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ,
+                                       amount, createF32(0));
+  return arith::SelectOp::create(builder, isZero, createF32(1), quotient);
+}
+
+Value NarrowEmitter::quantize(Value elements, Value scale) {
+  int64_t count = cast<VectorType>(elements.getType()).getNumElements();
+  Value inverse =
+      splat(arith::DivFOp::create(builder, createF32(1), scale), count);
+  Value scaled = arith::MulFOp::create(builder, elements, inverse);
+  Value largest = splat(createF32(getLargest()), count);
+  Value isBeyond =
+      arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT,
+                            math::AbsFOp::create(builder, scaled), largest);
+  return arith::SelectOp::create(
+      builder, isBeyond, math::CopySignOp::create(builder, largest, scaled),
+      scaled);
+}
 
 Value QuantizeEmitter::makeSigns(Value i) {
   int64_t count = op.getHeadDim();
@@ -126,36 +158,6 @@ Value QuantizeEmitter::loadRow(Value b, Value h, Value s) {
   return mean ? arith::SubFOp::create(builder, row, mean) : row;
 }
 
-Value QuantizeEmitter::addAmounts(Value carried, Value elements) {
-  Value amounts = math::AbsFOp::create(builder, elements);
-  Value infinity = splat(createF32(std::numeric_limits<float>::infinity()));
-  Value isFinite = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT,
-                                         amounts, infinity);
-  Value known = arith::SelectOp::create(builder, isFinite, amounts,
-                                        createZeros(op.getHeadDim()));
-  return vector::ReductionOp::create(builder, vector::CombiningKind::MAXNUMF,
-                                     known, carried);
-}
-
-Value QuantizeEmitter::saturate(Value elements) {
-  Value largest = splat(createF32(getLargest()));
-  Value isBeyond =
-      arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT,
-                            math::AbsFOp::create(builder, elements), largest);
-  return arith::SelectOp::create(
-      builder, isBeyond, math::CopySignOp::create(builder, largest, elements),
-      elements);
-}
-
-Value QuantizeEmitter::makeScale(Value amount) {
-  Value quotient = arith::MaxNumFOp::create(
-      builder, arith::DivFOp::create(builder, amount, createF32(getLargest())),
-      createF32(std::numeric_limits<float>::min()));
-  Value isZero = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ,
-                                       amount, createF32(0));
-  return arith::SelectOp::create(builder, isZero, createF32(1), quotient);
-}
-
 void QuantizeEmitter::emitBlock(ValueRange block) {
   Value b = block[0], h = block[1], rows = getSize(input, find('s'));
   if (op.getSmooth())
@@ -176,12 +178,11 @@ void QuantizeEmitter::emitBlock(ValueRange block) {
   builder.setInsertionPointAfter(search);
   Value scale = makeScale(search.getResult(0));
   memref::StoreOp::create(builder, scale, scales, getIndices(b, h, block[2]));
-  Value inverse = splat(arith::DivFOp::create(builder, createF32(1), scale));
   auto loop = scf::ForOp::create(builder, first, end, one);
   builder.setInsertionPointToStart(loop.getBody());
   Value s = loop.getInductionVar();
-  Value scaled = arith::MulFOp::create(builder, loadRow(b, h, s), inverse);
-  store(saturate(scaled), quantized, getIndices(b, h, s));
+  store(NarrowEmitter::quantize(loadRow(b, h, s), scale), quantized,
+        getIndices(b, h, s));
 }
 
 void QuantizeEmitter::emit() {
