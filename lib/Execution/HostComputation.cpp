@@ -48,6 +48,25 @@ static llvm::Expected<Tensor> makeTensor(Attribute scalar) {
   return tensor;
 }
 
+Tensor attune::toTensor(TensorShape shape, DenseElementsAttr elements) {
+  Tensor tensor(std::move(shape));
+  int64_t offset = 0;
+  if (isa<FloatType>(elements.getElementType()))
+    for (const APFloat &element : elements.getValues<APFloat>()) {
+      APFloat value = element;
+      bool lossy;
+      value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
+                    &lossy);
+      tensor.store(offset++, value.convertToDouble());
+    }
+  else
+    for (const APInt &element : elements.getValues<APInt>())
+      tensor.store(offset++, static_cast<double>(element.getBitWidth() == 1
+                                                     ? element.getZExtValue()
+                                                     : element.getSExtValue()));
+  return tensor;
+}
+
 llvm::Error HostComputation::run() {
   std::vector<Tensor> tensors;
   for (const Datum &input : inputs) {

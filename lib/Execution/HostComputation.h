@@ -37,6 +37,9 @@ private:
   std::vector<std::shared_ptr<DeviceTensor>> results;
 };
 
+/// A tensor of these elements.
+Tensor toTensor(TensorShape shape, mlir::DenseElementsAttr elements);
+
 } // namespace attune
 
 #endif // ATTUNE_EXECUTION_HOSTCOMPUTATION_H

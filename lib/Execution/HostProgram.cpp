@@ -33,6 +33,8 @@ llvm::Error HostRun::relaunch(bool computes) {
                              launch->arguments.getPointers());
     else if (auto *fill = std::get_if<Fill>(&step))
       error = (*fill)->fill(0);
+    else if (auto *copy = std::get_if<Copy>(&step); copy && computes)
+      error = copy->target->assign(*copy->source);
     else if (computes)
       error = std::get<Computation>(step)->run();
     if (error)
@@ -142,6 +144,7 @@ private:
   LogicalResult execute(Operation *op);
   LogicalResult allocate(Operation *op, ShapedType type, ValueRange sizes);
   LogicalResult alias(Operation *op, Value source);
+  LogicalResult update(bufferization::ToBufferOp op);
   LogicalResult collapse(tensor::CollapseShapeOp op);
   LogicalResult expand(tensor::ExpandShapeOp op);
   LogicalResult reshape(Operation *op, Value source, ArrayRef<int64_t> sizes);
@@ -206,6 +209,21 @@ LogicalResult HostInterpreter::alias(Operation *op, Value source) {
   return success();
 }
 
+/// A buffer of a tensor that kernels change. Another one: the caller's has its
+/// old value when the run is checked, or done once more.
+LogicalResult HostInterpreter::update(bufferization::ToBufferOp op) {
+  std::shared_ptr<DeviceTensor> source = values[op.getTensor()].tensor;
+  auto tensor = DeviceTensor::create(program.device, source->getShape());
+  if (!tensor)
+    return report(op, tensor.takeError());
+  std::shared_ptr<DeviceTensor> target = std::move(*tensor);
+  if (auto error = target->assign(*source))
+    return report(op, std::move(error));
+  run.steps.push_back(HostRun::Copy{source, target});
+  bind(op.getBuffer(), std::move(target));
+  return success();
+}
+
 LogicalResult HostInterpreter::reshape(Operation *op, Value source,
                                        ArrayRef<int64_t> sizes) {
   const std::shared_ptr<DeviceTensor> &tensor = values[source].tensor;
@@ -267,22 +285,8 @@ HostInterpreter::materialize(Operation *op, DenseElementsAttr elements) {
   FailureOr<TensorShape> shape = getTensorShape(op, elements.getType());
   if (failed(shape))
     return failure();
-  Tensor tensor(std::move(*shape));
-  int64_t offset = 0;
-  if (isa<FloatType>(elements.getElementType()))
-    for (const APFloat &element : elements.getValues<APFloat>()) {
-      APFloat value = element;
-      bool lossy;
-      value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                    &lossy);
-      tensor.store(offset++, value.convertToDouble());
-    }
-  else
-    for (const APInt &element : elements.getValues<APInt>())
-      tensor.store(offset++, static_cast<double>(element.getBitWidth() == 1
-                                                     ? element.getZExtValue()
-                                                     : element.getSExtValue()));
-  auto copy = DeviceTensor::create(program.device, tensor);
+  auto copy = DeviceTensor::create(program.device,
+                                   toTensor(std::move(*shape), elements));
   if (!copy)
     return report(op, copy.takeError());
   return std::shared_ptr<DeviceTensor>(std::move(*copy));
@@ -527,7 +531,7 @@ LogicalResult HostInterpreter::execute(Operation *op) {
       })
       .Case([](memref::DeallocOp) { return success(); })
       .Case([&](bufferization::ToBufferOp op) {
-        return alias(op, op.getTensor());
+        return op.getReadOnly() ? alias(op, op.getTensor()) : update(op);
       })
       .Case([&](bufferization::ToTensorOp op) {
         return alias(op, op.getBuffer());

@@ -24,14 +24,33 @@ DeviceTensor::create(Device &device, TensorShape shape) {
   return tensor;
 }
 
+/// The bytes of a tensor, with poison between its elements.
+static std::vector<char> poisonGaps(const Tensor &tensor) {
+  std::vector<char> bytes(tensor.bytes.size(),
+                          static_cast<char>(DeviceTensor::kPoison));
+  int64_t width = getBytes(tensor.shape.type);
+  tensor.shape.forEachOffset([&](int64_t offset) {
+    std::memcpy(&bytes[offset * width], &tensor.bytes[offset * width], width);
+  });
+  return bytes;
+}
+
+Error DeviceTensor::write(const Tensor &source) {
+  if (shape.getSpan() != shape.getNumElements()) {
+    std::vector<char> bytes = poisonGaps(source);
+    return device.copyToDevice(getAddress(), bytes.data(),
+                               static_cast<int64_t>(bytes.size()));
+  }
+  return device.copyToDevice(getAddress(), source.bytes.data(),
+                             static_cast<int64_t>(source.bytes.size()));
+}
+
 Expected<std::unique_ptr<DeviceTensor>>
 DeviceTensor::create(Device &device, const Tensor &source) {
   auto tensor = create(device, source.shape);
   if (!tensor)
     return tensor;
-  if (auto error =
-          device.copyToDevice((*tensor)->getAddress(), source.bytes.data(),
-                              static_cast<int64_t>(source.bytes.size())))
+  if (auto error = (*tensor)->write(source))
     return std::move(error);
   return tensor;
 }
@@ -52,6 +71,15 @@ DeviceTensor::reshape(std::shared_ptr<DeviceTensor> tensor,
 DeviceTensor::~DeviceTensor() {
   if (!owner)
     llvm::consumeError(device.release(base));
+}
+
+Error DeviceTensor::assign(DeviceTensor &source) {
+  assert(shape.sizes == source.shape.sizes &&
+         shape.strides == source.shape.strides && "expects the same shape");
+  auto tensor = source.read();
+  if (!tensor)
+    return tensor.takeError();
+  return write(*tensor);
 }
 
 Error DeviceTensor::fill(uint8_t byte) {

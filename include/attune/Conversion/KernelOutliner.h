@@ -64,8 +64,8 @@ public:
   mlir::OpBuilder &getBody() { return body; }
 
   /// Passes a value of the outliner to the kernel. A second time, this is the
-  /// same argument. Inputs are read, outputs written and workspaces both unless
-  /// `access` says something else.
+  /// same argument. Inputs are read, outputs written, updates and workspaces
+  /// both unless `access` says something else.
   mlir::Value addArgument(mlir::Value hostValue,
                           std::optional<launch::Access> access = std::nullopt);
   /// Makes a value from around the op available: pure arithmetic is repeated in
@@ -126,6 +126,11 @@ public:
   /// A new buffer that becomes a result of the op. Where sizes are not static,
   /// the op must be able to reify them.
   mlir::Value makeOutput(mlir::OpResult result, llvm::StringRef name);
+  /// The buffer of a tensor that kernels change, and whose new value is a
+  /// result of the op, of the same type. Bufferization copies it where others
+  /// need the old value.
+  mlir::Value makeUpdate(mlir::OpResult result, mlir::Value tensor,
+                         llvm::StringRef name);
   /// A value that is passed as it is.
   mlir::Value addScalar(mlir::Value scalar, llvm::StringRef name);
   /// A new buffer, in each call of the function, so that calls may overlap in

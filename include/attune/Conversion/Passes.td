@@ -254,12 +254,13 @@ def AttuneBufferizeHostPass : Pass<"attune-bufferize-host", "::mlir::ModuleOp"> 
   let description = [{
     Upstream's one-shot bufferization, with what host code that others call needs: an argument becomes a memref with the
     strides of its `#attn.strided`, or a row-major one, and a result becomes one more argument behind the others, in which the
-    caller finds it. All of them are memory of the device.
+    caller finds it. A result that is the buffer of an argument, as a cache that an `attn.append` has changed, is none: the argument is
+    changed. Where the function reads its old value later, a copy would be changed, which no kernel makes. All of them are memory of the device.
 
     Erases the module `attune.source`: it says what the kernels compute, to `attune-run --verify`, and is no part of the program.
 
     **Input**: kernels in `gpu.binary`, or on any level at which their arguments are buffers. **Output**: `memref` in place of `tensor` and `bufferization`.
-    **Errors**: those of one-shot bufferization; a result that is neither allocated in the function nor a scalar.
+    **Errors**: those of one-shot bufferization; a result that is neither allocated in the function nor an argument nor a scalar.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::memref::MemRefDialect"];
 }

@@ -35,7 +35,8 @@ public:
   /// allocated, so that the time of the kernels is all there is to measure, and
   /// of what must be zero again before them: not of workspaces that they leave
   /// as they found them. With `computes`, the CPU computes again what it
-  /// computed between them, for which it waits.
+  /// computed between them, for which it waits, and what kernels change has its
+  /// old value again.
   llvm::Error relaunch(bool computes = false);
   int64_t getNumLaunches() const;
 
@@ -51,9 +52,13 @@ private:
   /// A buffer that becomes zero.
   using Fill = std::shared_ptr<DeviceTensor>;
   using Computation = std::shared_ptr<HostComputation>;
+  /// A copy of what kernels change, which its owner keeps.
+  struct Copy {
+    std::shared_ptr<DeviceTensor> source, target;
+  };
 
   Device *device = nullptr;
-  std::vector<std::variant<Launch, Fill, Computation>> steps;
+  std::vector<std::variant<Launch, Fill, Computation, Copy>> steps;
   std::vector<Datum> results;
   std::vector<std::shared_ptr<DeviceTensor>> buffers;
 };

@@ -31,6 +31,8 @@ public:
     return KernelArgument::buffer(getAddress(), shape);
   }
 
+  /// Copies a tensor of the same shape, through the CPU.
+  llvm::Error assign(DeviceTensor &source);
   /// Sets every byte between the guard bands.
   llvm::Error fill(uint8_t byte);
   /// Makes everything poison again.
@@ -48,6 +50,9 @@ public:
 private:
   DeviceTensor(Device &device, TensorShape shape, DeviceAddress base)
       : device(device), shape(std::move(shape)), base(base) {}
+  /// Copies the elements of a tensor of the same shape, and poison between
+  /// them.
+  llvm::Error write(const Tensor &source);
   int64_t getTotalBytes() const {
     return shape.getSpanBytes() + 2 * kGuardBytes;
   }

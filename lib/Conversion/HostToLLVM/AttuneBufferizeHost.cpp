@@ -38,6 +38,62 @@ getBufferType(bufferization::TensorLikeType tensor, Attribute memorySpace,
       memorySpace));
 }
 
+/// The arguments that are results too, by the numbers of these: buffers that
+/// kernels change.
+static DenseMap<unsigned, unsigned> findReturnedArguments(func::FuncOp function,
+                                                          func::ReturnOp end) {
+  DenseMap<unsigned, unsigned> returned;
+  for (OpOperand &operand : end->getOpOperands()) {
+    Value value = operand.get();
+    while (auto cast = value.getDefiningOp<memref::CastOp>())
+      value = cast.getSource();
+    auto argument = dyn_cast<BlockArgument>(value);
+    if (argument && argument.getOwner() == &function.front() &&
+        isa<MemRefType>(value.getType()) &&
+        value.getType() == operand.get().getType())
+      returned[operand.getOperandNumber()] = argument.getArgNumber();
+  }
+  return returned;
+}
+
+/// A function that returns a buffer which it was given has no such result: who
+/// calls it has the buffer. (Upstream's does this of private functions, and of
+/// scalars.) Gives whether there was such a result.
+static bool dropReturnedArguments(func::FuncOp function) {
+  SmallVector<func::ReturnOp> ends(function.getOps<func::ReturnOp>());
+  if (ends.size() != 1)
+    return false;
+  DenseMap<unsigned, unsigned> returned =
+      findReturnedArguments(function, ends.front());
+  if (returned.empty())
+    return false;
+  BitVector dropped(function.getNumResults());
+  for (auto [result, argument] : returned)
+    dropped.set(result);
+  ends.front()->eraseOperands(dropped);
+  [[maybe_unused]] LogicalResult erased = function.eraseResults(dropped);
+  assert(succeeded(erased) && "a function type can have any results");
+  SmallVector<func::CallOp> calls;
+  auto module = function->getParentOfType<ModuleOp>();
+  module.walk([&](func::CallOp call) {
+    if (call.getCallee() == function.getName())
+      calls.push_back(call);
+  });
+  for (func::CallOp call : calls) {
+    OpBuilder builder(call);
+    auto shorter = func::CallOp::create(builder, call.getLoc(), function,
+                                        call.getOperands());
+    auto next = shorter->result_begin();
+    for (OpResult result : call->getResults()) {
+      auto it = returned.find(result.getResultNumber());
+      result.replaceAllUsesWith(
+          it == returned.end() ? Value(*next++) : call.getOperand(it->second));
+    }
+    call.erase();
+  }
+  return true;
+}
+
 namespace {
 struct AttuneBufferizeHost
     : attune::impl::AttuneBufferizeHostPassBase<AttuneBufferizeHost> {
@@ -54,6 +110,10 @@ struct AttuneBufferizeHost
     if (failed(
             bufferization::runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
+    // A caller returns such a buffer once the function that it calls does not.
+    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    while (llvm::count_if(functions, dropReturnedArguments) != 0)
+      ;
     bufferization::BufferResultsToOutParamsOpts results;
     results.hoistStaticAllocs = true;
     results.hoistDynamicAllocs = true;

@@ -93,6 +93,20 @@ Value KernelOutliner::makeOutput(OpResult result, StringRef name) {
   return buffer;
 }
 
+Value KernelOutliner::makeUpdate(OpResult result, Value tensor,
+                                 StringRef name) {
+  assert(result.getType() == tensor.getType() && "expects the old value");
+  BufferInfo info = getInfo(tensor);
+  // What is not read only is written: that says whether a copy is needed.
+  Value taken = bufferization::ToBufferOp::create(host, info.type, tensor);
+  Value buffer = hideEmptyDims(host, host.getLoc(), taken);
+  // No source either: who reads the tensor reads the old value.
+  add({buffer, name.str(), Value(), launch::Access::ReadWrite,
+       info.argumentAttributes, std::nullopt});
+  outputs.push_back({result, taken});
+  return buffer;
+}
+
 Value KernelOutliner::addScalar(Value scalar, StringRef name) {
   bool isKnown = llvm::any_of(
       values, [&](const HostValue &value) { return value.value == scalar; });

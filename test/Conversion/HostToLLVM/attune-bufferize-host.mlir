@@ -51,6 +51,71 @@ func.func @buffers(%buffer: memref<4xf32>, %size: index) -> index {
   return %size : index
 }
 
+// So it is for who calls such a function.
+// CHECK-LABEL: func.func @call
+// CHECK-SAME:  (%[[IN:.+]]: memref<8x64xf32>, %[[POOL:.+]]: memref<?x64xf32, strided<[?, 1]>>) {
+// CHECK: call @update(%[[IN]], %[[POOL]]) : (memref<8x64xf32>, memref<?x64xf32, strided<[?, 1]>>) -> ()
+// CHECK-NEXT: return
+func.func @call(%in: tensor<8x64xf32>, %pool: !rows) -> !rows {
+  %out = call @update(%in, %pool) : (tensor<8x64xf32>, !rows) -> !rows
+  return %out : !rows
+}
+
+// What kernels change, and the function returns, is the caller's argument alone.
+// CHECK-LABEL: func.func @update
+// CHECK-SAME:  (%[[IN:.+]]: memref<8x64xf32>, %[[POOL:.+]]: memref<?x64xf32, strided<[?, 1]>>) {
+// CHECK-NOT: memref.alloc
+// CHECK: gpu.launch_func {{.*}} args(%[[IN]] : memref<8x64xf32>, %[[POOL]] : memref<?x64xf32, strided<[?, 1]>>)
+// CHECK-NEXT: return
+func.func @update(%in: tensor<8x64xf32>, %pool: !rows) -> !rows {
+  %c1 = arith.constant 1 : index
+  %source = bufferization.to_buffer %in read_only : tensor<8x64xf32> to memref<8x64xf32>
+  %target = bufferization.to_buffer %pool : !rows to memref<?x64xf32, strided<[?, 1]>>
+  gpu.launch_func @copy_kernel::@copy_kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+      args(%source : memref<8x64xf32>, %target : memref<?x64xf32, strided<[?, 1]>>)
+  %out = bufferization.to_tensor %target restrict writable : memref<?x64xf32, strided<[?, 1]>> to !rows
+  return %out : !rows
+}
+
+// Two of them, one behind the other.
+// CHECK-LABEL: func.func @update_twice
+// CHECK-SAME:  (%[[IN:.+]]: memref<8x64xf32>, %[[POOL:.+]]: memref<8x64xf32>) {
+// CHECK-NOT: memref.alloc
+// CHECK-COUNT-2: gpu.launch_func {{.*}} args(%[[IN]] : memref<8x64xf32>, %[[POOL]] : memref<8x64xf32>)
+// CHECK-NEXT: return
+func.func @update_twice(%in: tensor<8x64xf32>, %pool: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %c1 = arith.constant 1 : index
+  %source = bufferization.to_buffer %in read_only : tensor<8x64xf32> to memref<8x64xf32>
+  %target = bufferization.to_buffer %pool : tensor<8x64xf32> to memref<8x64xf32>
+  gpu.launch_func @copy_kernel::@copy_kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+      args(%source : memref<8x64xf32>, %target : memref<8x64xf32>)
+  %between = bufferization.to_tensor %target restrict writable : memref<8x64xf32> to tensor<8x64xf32>
+  %again = bufferization.to_buffer %between : tensor<8x64xf32> to memref<8x64xf32>
+  gpu.launch_func @copy_kernel::@copy_kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+      args(%source : memref<8x64xf32>, %again : memref<8x64xf32>)
+  %out = bufferization.to_tensor %again restrict writable : memref<8x64xf32> to tensor<8x64xf32>
+  return %out : tensor<8x64xf32>
+}
+
+// Who reads the old value later gets it: a copy is changed.
+// CHECK-LABEL: func.func @keep
+// CHECK-SAME:  (%[[IN:.+]]: memref<8x64xf32>, %[[POOL:.+]]: memref<8x64xf32>, %[[OUT:.+]]: memref<8x64xf32>) {
+// CHECK: memref.copy %[[POOL]], %[[OUT]]
+// CHECK: gpu.launch_func {{.*}} args(%[[IN]] : memref<8x64xf32>, %[[OUT]] : memref<8x64xf32>)
+// CHECK: gpu.launch_func {{.*}} args(%[[POOL]] : memref<8x64xf32>, %[[OUT]] : memref<8x64xf32>)
+func.func @keep(%in: tensor<8x64xf32>, %pool: tensor<8x64xf32>) -> tensor<8x64xf32> {
+  %c1 = arith.constant 1 : index
+  %source = bufferization.to_buffer %in read_only : tensor<8x64xf32> to memref<8x64xf32>
+  %target = bufferization.to_buffer %pool : tensor<8x64xf32> to memref<8x64xf32>
+  gpu.launch_func @copy_kernel::@copy_kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+      args(%source : memref<8x64xf32>, %target : memref<8x64xf32>)
+  %old = bufferization.to_buffer %pool read_only : tensor<8x64xf32> to memref<8x64xf32>
+  gpu.launch_func @copy_kernel::@copy_kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+      args(%old : memref<8x64xf32>, %target : memref<8x64xf32>)
+  %out = bufferization.to_tensor %target restrict writable : memref<8x64xf32> to tensor<8x64xf32>
+  return %out : tensor<8x64xf32>
+}
+
 gpu.binary @copy_kernel [#gpu.object<#nvvm.target, "PTX">]
 
 module attributes {attune.source} {

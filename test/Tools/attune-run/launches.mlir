@@ -39,7 +39,7 @@ module attributes {gpu.container_module} {
   func.func @f(%q: tensor<1x1x1x8xf16>) -> tensor<1x1x1x8xf16> {
     %c1 = arith.constant 1 : index
     %zero = arith.constant dense<0> : tensor<1xi32>
-    %counter = bufferization.to_buffer %zero : tensor<1xi32> to memref<1xi32>
+    %counter = bufferization.to_buffer %zero read_only : tensor<1xi32> to memref<1xi32>
     %out = memref.alloc() : memref<1x1x1x8xf16>
     gpu.launch_func @kernels::@count blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
         args(%counter : memref<1xi32>, %out : memref<1x1x1x8xf16>)
