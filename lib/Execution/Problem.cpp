@@ -253,6 +253,9 @@ FailureOr<Problem> Analysis::run() {
         argument.limit = 4;
       else if (use.kind == Use::Index || use.kind == Use::DistinctIndex)
         argument.limit = getSize(use.tensor, use.tensorDim);
+      else if (use.kind == Use::Slot)
+        argument.limit = getSize(use.tensor, use.tensorDim) *
+                         getSize(use.tensor, use.tensorDim + 1);
       else if (use.kind == Use::BlockCount || use.kind == Use::BlockIndex)
         describeBlocks(getSizes(*notes)[use.size], use, argument);
     }
@@ -293,6 +296,17 @@ static void apply(Tensor &tensor, const InputTransform &transform) {
           tensor.store(start + offset, value * transform.factor);
         });
       });
+}
+
+/// Makes some numbers -1, and those behind the first `count`.
+static void leaveSomeOut(Tensor &tensor, int64_t count) {
+  constexpr int64_t kPeriod = 7;
+  int64_t number = 0;
+  tensor.shape.forEachOffset([&](int64_t offset) {
+    if (number % kPeriod == kPeriod / 2 || number >= count)
+      tensor.store(offset, -1);
+    ++number;
+  });
 }
 
 /// Makes one number of a thousand `factor` times as large, as what is quantized
@@ -344,6 +358,10 @@ Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
     break;
   case Use::DistinctIndex:
     fillDistinct(tensor, ownSeed, argument.limit);
+    break;
+  case Use::Slot:
+    fillDistinct(tensor, ownSeed, argument.limit);
+    leaveSomeOut(tensor, argument.limit);
     break;
   case Use::PartStart:
     fillStarts(tensor, ownSeed, argument.limit);

@@ -104,6 +104,9 @@ struct IntegerUse {
     BlockIndex,
     /// An index, of which none is there twice as far as there are enough.
     DistinctIndex,
+    /// The number of a place along two dimensions of a tensor. None is there
+    /// twice as far as there are enough, and some are -1, which is no place.
+    Slot,
     /// Where parts of a size begin: rising from 0, and last the size itself.
     PartStart,
   } kind = Kind::Number;
@@ -111,7 +114,7 @@ struct IntegerUse {
   /// by its place in the set.
   size_t size = 0;
   /// For an Index or DistinctIndex, the tensor and the dimension that it
-  /// selects from.
+  /// selects from; for a Slot, the first one of these.
   mlir::Value tensor;
   unsigned tensorDim = 0;
   /// For a BlockCount or BlockIndex, the blocks that the list may name: those

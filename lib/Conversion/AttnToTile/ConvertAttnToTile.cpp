@@ -3,6 +3,7 @@
 // Outlines attention ops: what the kernel is given and how it is launched.
 // KernelBody.cpp writes what it computes.
 
+#include "AppendKernel.h"
 #include "BlockLists.h"
 #include "GradientKernels.h"
 #include "KernelBody.h"
@@ -412,6 +413,8 @@ void ConvertAttnToTile::runOnOperation() {
       outlineEach<attn::MergeOp>(module, symbols, outlineMerge);
   LogicalResult quantized =
       outlineEach<attn::QuantizeOp>(module, symbols, outlineQuantize);
-  if (failed(result) || failed(merged) || failed(quantized))
+  LogicalResult appended =
+      outlineEach<attn::AppendOp>(module, symbols, outlineAppend);
+  if (failed(result) || failed(merged) || failed(quantized) || failed(appended))
     signalPassFailure();
 }

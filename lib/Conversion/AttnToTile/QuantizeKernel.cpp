@@ -7,6 +7,7 @@
 
 #include "QuantizeKernel.h"
 #include "GradientRows.h"
+#include "NarrowRows.h"
 #include "TileOrder.h"
 #include "Views.h"
 #include "attune/Conversion/KernelOutliner.h"
@@ -17,7 +18,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
@@ -70,17 +70,12 @@ private:
   /// A loop over the tiles of a block, which is left to be ended.
   scf::ForOp startLoop(ValueRange initial);
   Value rotate(Value rows);
-  /// The largest amount of each row.
-  Value findAmounts(Value rows);
   /// The largest of all, in each row.
   Value shareAmounts(Value amounts);
-  Value makeScales(Value amounts);
   /// Writes rows divided by their scales.
   void store(Value rows, Value inverses, Value first);
-  float getLargest() const {
-    auto type = cast<FloatType>(getElementTypeOrSelf(operands.quantized));
-    return static_cast<float>(
-        APFloat::getLargest(type.getFloatSemantics()).convertToDouble());
+  FloatType getNarrow() const {
+    return cast<FloatType>(getElementTypeOrSelf(operands.quantized));
   }
   using Body = llvm::function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
   Value map(TileType type, ValueRange inputs, Body body) {
@@ -157,13 +152,7 @@ Value QuantizeBuilder::loadRaw(Value first) {
   Value loaded = createLoad(
       b, tileType.withElementType(getElementTypeOrSelf(operands.input)),
       viewRows(operands.input), ValueRange{first, constant(0)});
-  if (loaded.getType() != tileType)
-    loaded =
-        map(tileType, loaded,
-            [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-              return arith::ExtFOp::create(inner, inner.getF32Type(), args[0]);
-            });
-  return loaded;
+  return widen(b, loaded);
 }
 
 Value QuantizeBuilder::load(Value first) {
@@ -214,22 +203,6 @@ Value QuantizeBuilder::rotate(Value rows) {
   return scaleToOperand(b, rows, b.getF32Type(), norm);
 }
 
-Value QuantizeBuilder::findAmounts(Value rows) {
-  Value amounts =
-      map(tileType, rows,
-          [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-            Value amount = math::AbsFOp::create(inner, args[0]);
-            // No bf16 is as large: compared with infinity, LLVM compares
-            // before it widens, by what PTX has no instruction for.
-            Value isFinite = arith::CmpFOp::create(
-                inner, arith::CmpFPredicate::OLE, amount,
-                number(inner, std::numeric_limits<float>::max()));
-            return arith::SelectOp::create(inner, isFinite, amount,
-                                           number(inner, 0));
-          });
-  return tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, amounts);
-}
-
 Value QuantizeBuilder::shareAmounts(Value amounts) {
   // Pieces of 16 bytes, as shared memory carries them between warps.
   constexpr int64_t kCopies = 4;
@@ -241,37 +214,8 @@ Value QuantizeBuilder::shareAmounts(Value amounts) {
   return tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, repeated);
 }
 
-Value QuantizeBuilder::makeScales(Value amounts) {
-  return map(
-      rowType, amounts,
-      [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-        Value quotient =
-            arith::DivFOp::create(inner, args[0], number(inner, getLargest()));
-        Value least = arith::MaxNumFOp::create(
-            inner, quotient, number(inner, std::numeric_limits<float>::min()));
-        Value isZero = arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ,
-                                             args[0], number(inner, 0));
-        return arith::SelectOp::create(inner, isZero, number(inner, 1), least);
-      });
-}
-
 void QuantizeBuilder::store(Value rows, Value inverses, Value first) {
-  Type element = getElementTypeOrSelf(operands.quantized);
-  Value rounded =
-      map(tileType.withElementType(element),
-          {rows, b.broadcast(inverses, tileType)},
-          [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-            Value scaled = arith::MulFOp::create(inner, args[0], args[1]);
-            // Not every chip takes infinities to the largest number.
-            Value largest = number(inner, getLargest());
-            Value isBeyond = arith::CmpFOp::create(
-                inner, arith::CmpFPredicate::OGT,
-                math::AbsFOp::create(inner, scaled), largest);
-            Value value = arith::SelectOp::create(
-                inner, isBeyond,
-                math::CopySignOp::create(inner, largest, scaled), scaled);
-            return arith::TruncFOp::create(inner, element, value);
-          });
+  Value rounded = roundToNarrow(b, rows, inverses, getNarrow());
   tile::StoreOp::create(b, rounded, viewRows(operands.quantized),
                         ValueRange{first, constant(0)},
                         /*accumulate=*/false, tile::StorePath::Direct);
@@ -290,30 +234,22 @@ void QuantizeBuilder::build() {
   Value rows, amounts;
   if (isOneTile) {
     rows = load(firstRow);
-    amounts = findAmounts(rows);
+    amounts = findAmounts(b, rows);
   } else {
     scf::ForOp search = startLoop(b.fill(rowType, 0));
-    Value more = map(rowType,
-                     {search.getRegionIterArg(0),
-                      findAmounts(load(search.getInductionVar()))},
-                     [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-                       return arith::MaxNumFOp::create(inner, args[0], args[1]);
-                     });
+    Value more = takeLarger(b, search.getRegionIterArg(0),
+                            findAmounts(b, load(search.getInductionVar())));
     scf::YieldOp::create(b, more);
     b.setInsertionPointAfter(search);
     amounts = search.getResult(0);
   }
   if (block != 1)
     amounts = shareAmounts(amounts);
-  Value scales = makeScales(amounts);
+  Value scales = makeScales(b, amounts, getNarrow());
   tile::StoreOp::create(b, scales, viewScales(),
                         block == 1 ? firstRow : constant(0),
                         /*accumulate=*/false, tile::StorePath::Direct);
-  Value inverses =
-      map(rowType, scales,
-          [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-            return arith::DivFOp::create(inner, number(inner, 1), args[0]);
-          });
+  Value inverses = invert(b, scales);
   if (isOneTile)
     return store(rows, inverses, firstRow);
   scf::ForOp rest = startLoop({});
@@ -347,17 +283,16 @@ void QuantizeBuilder::buildMeans() {
                         tile::StorePath::Direct);
 }
 
-/// Lanes read 16 bytes each, so that a warp has as many rows as it can read at
-/// once. Rows that share a scale are a tile if they fit into registers.
+/// A warp has as many rows as it can read at once. Rows that share a scale are
+/// a tile if they fit into registers.
 static void chooseTile(attn::QuantizeOp op, tile::TargetAttr target,
                        int64_t block, QuantizeOperands &operands) {
-  constexpr int64_t kReadBytes = 16, kElementsOfLane = 64;
-  int64_t lanes = target.getLanes(), warps = op.getScheduleAttr().getNumWarps(),
-          run = kReadBytes * 8 / op.getInputType().getElementTypeBitWidth();
-  operands.columns =
-      std::max<int64_t>(llvm::PowerOf2Ceil(op.getHeadDim()), run);
-  int64_t lanesOfRow = std::min(operands.columns / run, lanes),
-          least = warps * (lanes / lanesOfRow);
+  constexpr int64_t kElementsOfLane = 64;
+  int64_t lanes = target.getLanes(), warps = op.getScheduleAttr().getNumWarps();
+  LaneRows ofWarp(op.getHeadDim(), op.getInputType().getElementTypeBitWidth(),
+                  lanes);
+  operands.columns = ofWarp.columns;
+  int64_t least = warps * ofWarp.rows;
   operands.rows = least;
   if (block == 1)
     return;

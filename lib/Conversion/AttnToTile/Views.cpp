@@ -65,9 +65,8 @@ Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
 }
 
-/// The part of a buffer at `index` of dimension `dim`, without that dimension.
-static Value selectAt(ImplicitLocOpBuilder &b, Value buffer, int64_t dim,
-                      OpFoldResult index) {
+Value attune::selectAt(ImplicitLocOpBuilder &b, Value buffer, int64_t dim,
+                       OpFoldResult index) {
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
       ones(type.getRank(), b.getIndexAttr(1)),

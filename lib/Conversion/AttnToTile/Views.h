@@ -36,6 +36,10 @@ mlir::Value viewRowNumbers(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                            mlir::Value batch, mlir::Value head, int64_t heads,
                            mlir::Value length, bool isPacked);
 
+/// The part of a buffer at `index` of dimension `dim`, without that dimension.
+mlir::Value selectAt(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
+                     int64_t dim, mlir::OpFoldResult index);
+
 /// One part of a buffer whose first dimension counts parts.
 mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                      mlir::OpFoldResult part);

@@ -216,6 +216,7 @@ struct AttentionTunable
 void attune::registerAttentionTunable(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, attn::AttnDialect *) {
     AttentionOp::attachInterface<AttentionTunable>(*context);
+    attachAppendTunable(context);
     attachMergeTunable(context);
     attachQuantizeTunable(context);
   });

@@ -61,7 +61,9 @@ ResultCheckRule getLogSumExpRule();
 /// that they are packed, its share in the mean, rounded up.
 int64_t getMeanLength(mlir::Value starts, int64_t size, int64_t batches);
 
-/// Makes attn.merge an op that can be tuned.
+/// Makes attn.append an op that can be tuned.
+void attachAppendTunable(mlir::MLIRContext *context);
+/// The same for attn.merge.
 void attachMergeTunable(mlir::MLIRContext *context);
 /// The same for attn.quantize.
 void attachQuantizeTunable(mlir::MLIRContext *context);

@@ -3,9 +3,7 @@
 // attn.merge as an op that can be tuned. It reads and writes memory and does
 // little else, so that there is not much to choose.
 
-#include "AttentionTunable.h"
-#include "attune/Schedule/BudgetRules.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "RowsTunable.h"
 #include "mlir/Pass/PassManager.h"
 #include <cmath>
 
@@ -13,7 +11,6 @@ using namespace mlir;
 using namespace attune;
 using attn::MergeOp;
 using schedule::MergeAttr;
-using MergeKnobs = MergeAttr::View;
 
 /// The place of the number of queries in the set, behind kBatch and kHeads.
 static constexpr size_t kMergeSeqQ = 2;
@@ -70,26 +67,7 @@ static Reference makeMergeReference(std::vector<float> values) {
 }
 
 namespace {
-struct MergeTunable : TunableOpInterface::ExternalModel<MergeTunable, MergeOp> {
-  const KnobSet &getKnobSet(Operation *) const { return MergeAttr::getSet(); }
-  ScheduleAttrInterface getSchedule(Operation *op) const {
-    return cast<MergeOp>(op).getScheduleAttr();
-  }
-  void setSchedule(Operation *op, ScheduleAttrInterface schedule) const {
-    cast<MergeOp>(op).setScheduleAttr(cast_if_present<MergeAttr>(schedule));
-  }
-
-  ScheduleRules getRules(Operation *, tile::TargetAttr target) const {
-    ScheduleRules rules;
-    rules.checkLegal = [target](const KnobReader &read) {
-      WarpBudget budget{MergeKnobs(read).getNumWarps()};
-      return checkSharing(budget, []() -> int64_t { return 0; }, target);
-    };
-    rules.checkWorthTrying = [](const KnobReader &) -> std::optional<Refusal> {
-      return std::nullopt;
-    };
-    return rules;
-  }
+struct MergeTunable : RowsTunable<MergeTunable, MergeOp, MergeAttr> {
   ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr,
                                        const SizeMap &) const {
     return MergeAttr::getDefault(op->getContext());
@@ -108,13 +86,6 @@ struct MergeTunable : TunableOpInterface::ExternalModel<MergeTunable, MergeOp> {
     });
     return text;
   }
-  SmallVector<double> getDistance(Operation *op,
-                                  TunableOpInterface other) const {
-    double distance = 0;
-    for (auto [left, right] : llvm::zip_equal(getSizes(op), other.getSizes()))
-      distance += compareSizes(left, right);
-    return {distance};
-  }
   SmallVector<int64_t> getSizes(Operation *op) const {
     auto merge = cast<MergeOp>(op);
     RankedTensorType type = merge.getPartType();
@@ -126,26 +97,14 @@ struct MergeTunable : TunableOpInterface::ExternalModel<MergeTunable, MergeOp> {
   ProblemSizes shrink(Operation *op, const ProblemSizes &sizes) const {
     constexpr int64_t kMost[] = {1, 100, 100};
     auto merge = cast<MergeOp>(op);
-    SmallVector<int64_t> known = getSizes(op);
-    ProblemSizes reduced = sizes;
-    for (auto [place, size] : llvm::enumerate(known)) {
-      std::string name = MergeAttr::getSet().sizes[place].name.str();
-      reduced.named.erase(name);
-      if (ShapedType::isDynamic(size))
-        reduced.named[name] =
-            std::min(sizes.get(name).value_or(kMost[place]), kMost[place]);
-    }
+    ShrunkSizes shrunk(cast<TunableOpInterface>(op), kMost, sizes);
     forEachTensor(merge, [&](Value tensor, StringRef dims) {
-      tensor.setType(resize(tensor, dims, [&](int64_t size, size_t place) {
-        return ShapedType::isDynamic(size) ? size
-                                           : std::min(size, kMost[place]);
+      tensor.setType(resize(tensor, dims, [&](int64_t, size_t place) {
+        return shrunk.known[place];
       }));
     });
-    auto function = op->getParentOfType<func::FuncOp>();
-    function.setFunctionType(FunctionType::get(
-        function.getContext(), function.front().getArgumentTypes(),
-        op->getResultTypes()));
-    return reduced;
+    updateFunctionType(op);
+    return std::move(shrunk.named);
   }
 
   Work getWork(Operation *op, ArrayRef<int64_t> sizes) const {
@@ -194,9 +153,6 @@ struct MergeTunable : TunableOpInterface::ExternalModel<MergeTunable, MergeOp> {
         {"spread", "logarithms that are far apart"},
         {"empty", "a part of no keys, which holds no numbers"}};
     return classes;
-  }
-  void buildReference(Operation *, OpPassManager &pm, ReferenceRun run) const {
-    buildAttentionReference(pm, run);
   }
   std::optional<ResultCheckRule> getCheckRule(Operation *op,
                                               Value value) const {

@@ -2,9 +2,7 @@
 //
 // attn.quantize as an op that can be tuned.
 
-#include "AttentionTunable.h"
-#include "attune/Schedule/BudgetRules.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "RowsTunable.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -13,7 +11,6 @@ using namespace mlir;
 using namespace attune;
 using attn::QuantizeOp;
 using schedule::QuantizeAttr;
-using QuantizeKnobs = QuantizeAttr::View;
 
 /// The dimensions of the input that are sizes of the set, in its order.
 static std::array<int64_t, 3> getPlaces(QuantizeOp op) {
@@ -30,69 +27,9 @@ static RankedTensorType resize(QuantizeOp op, RankedTensorType type,
                                type.getEncoding());
 }
 
-/// The distance of the numbers of a type around this one.
-static double getSpacing(const llvm::fltSemantics &format, double value) {
-  int exponent = APFloat::semanticsMinExponent(format);
-  if (value != 0)
-    exponent = std::max(exponent, std::ilogb(value));
-  return std::ldexp(1.0,
-                    exponent + 1 -
-                        static_cast<int>(APFloat::semanticsPrecision(format)));
-}
-
-/// What a number may be off, of which the reference has all digits: half of the
-/// distance to the next one, and what sums in another order make of it, in
-/// parts of `largest`.
-static Reference makeQuantizedReference(std::vector<float> values,
-                                        const llvm::fltSemantics &format,
-                                        bool isSum) {
-  constexpr double kResolution = 1e-6;
-  double largest = APFloat::getLargest(format).convertToDouble();
-  std::vector<float> bounds;
-  bounds.reserve(values.size());
-  for (float value : values) {
-    double number = std::isfinite(value) ? value : 0;
-    double off = kResolution * (isSum ? largest : std::fabs(number));
-    bounds.push_back(static_cast<float>(
-        getSpacing(format, number) / 2 * (1 + kResolution) + off));
-  }
-  return makeBoundedReference(std::move(values), std::move(bounds));
-}
-
-static Reference makeScalesReference(std::vector<float> values, bool isSum) {
-  double resolution = isSum ? 1e-5 : 1e-6;
-  std::vector<float> bounds;
-  bounds.reserve(values.size());
-  for (float value : values)
-    bounds.push_back(static_cast<float>(std::fabs(value) * resolution));
-  return makeBoundedReference(std::move(values), std::move(bounds));
-}
-
 namespace {
 struct QuantizeTunable
-    : TunableOpInterface::ExternalModel<QuantizeTunable, QuantizeOp> {
-  const KnobSet &getKnobSet(Operation *) const {
-    return QuantizeAttr::getSet();
-  }
-  ScheduleAttrInterface getSchedule(Operation *op) const {
-    return cast<QuantizeOp>(op).getScheduleAttr();
-  }
-  void setSchedule(Operation *op, ScheduleAttrInterface schedule) const {
-    cast<QuantizeOp>(op).setScheduleAttr(
-        cast_if_present<QuantizeAttr>(schedule));
-  }
-
-  ScheduleRules getRules(Operation *, tile::TargetAttr target) const {
-    ScheduleRules rules;
-    rules.checkLegal = [target](const KnobReader &read) {
-      WarpBudget budget{QuantizeKnobs(read).getNumWarps()};
-      return checkSharing(budget, []() -> int64_t { return 0; }, target);
-    };
-    rules.checkWorthTrying = [](const KnobReader &) -> std::optional<Refusal> {
-      return std::nullopt;
-    };
-    return rules;
-  }
+    : RowsTunable<QuantizeTunable, QuantizeOp, QuantizeAttr> {
   /// Rows that share a scale are read once if all threads have registers for
   /// them.
   ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr target,
@@ -124,13 +61,6 @@ struct QuantizeTunable
        << resize(quantize, quantize.getQuantized().getType(), dynamic);
     return text;
   }
-  SmallVector<double> getDistance(Operation *op,
-                                  TunableOpInterface other) const {
-    double distance = 0;
-    for (auto [left, right] : llvm::zip_equal(getSizes(op), other.getSizes()))
-      distance += compareSizes(left, right);
-    return {distance};
-  }
   SmallVector<int64_t> getSizes(Operation *op) const {
     auto quantize = cast<QuantizeOp>(op);
     SmallVector<int64_t> sizes;
@@ -144,17 +74,8 @@ struct QuantizeTunable
     int64_t block = quantize.getBlockRows();
     const int64_t most[] = {
         1, 2, ShapedType::isDynamic(block) ? 300 : 2 * block + 100};
-    SmallVector<int64_t> reducedSizes;
-    ProblemSizes reduced = sizes;
-    for (auto [place, size] : llvm::enumerate(getSizes(op))) {
-      std::string name = QuantizeAttr::getSet().sizes[place].name.str();
-      reduced.named.erase(name);
-      if (ShapedType::isDynamic(size))
-        reduced.named[name] =
-            std::min(sizes.get(name).value_or(most[place]), most[place]);
-      reducedSizes.push_back(
-          ShapedType::isDynamic(size) ? size : std::min(size, most[place]));
-    }
+    ShrunkSizes shrunk(cast<TunableOpInterface>(op), most, sizes);
+    SmallVector<int64_t> &reducedSizes = shrunk.known;
     auto change = [&](Value tensor, ArrayRef<int64_t> wanted) {
       tensor.setType(
           resize(quantize, cast<RankedTensorType>(tensor.getType()), wanted));
@@ -168,11 +89,8 @@ struct QuantizeTunable
       scales = llvm::divideCeilSigned(rows, block);
     reducedSizes.back() = scales;
     change(quantize.getScales(), reducedSizes);
-    auto function = op->getParentOfType<func::FuncOp>();
-    function.setFunctionType(FunctionType::get(
-        function.getContext(), function.front().getArgumentTypes(),
-        op->getResultTypes()));
-    return reduced;
+    updateFunctionType(op);
+    return std::move(shrunk.named);
   }
 
   Work getWork(Operation *op, ArrayRef<int64_t> sizes) const {
@@ -215,9 +133,6 @@ struct QuantizeTunable
         {"nan", "NaN alone"}};
     return classes;
   }
-  void buildReference(Operation *, OpPassManager &pm, ReferenceRun run) const {
-    buildAttentionReference(pm, run);
-  }
   std::optional<ResultCheckRule> getCheckRule(Operation *op,
                                               Value value) const {
     auto quantize = cast<QuantizeOp>(op);
@@ -226,9 +141,10 @@ struct QuantizeTunable
       const llvm::fltSemantics *format =
           &cast<FloatType>(quantize.getQuantized().getType().getElementType())
                .getFloatSemantics();
+      double term = isSum ? APFloat::getLargest(*format).convertToDouble() : 0;
       return ResultCheckRule{
-          "", [format, isSum](std::vector<float> exact, ArrayRef<float>) {
-            return makeQuantizedReference(std::move(exact), *format, isSum);
+          "", [format, term](std::vector<float> exact, ArrayRef<float>) {
+            return makeRoundedReference(std::move(exact), *format, term);
           }};
     }
     if (value != quantize.getScales())

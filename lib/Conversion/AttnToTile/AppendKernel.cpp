@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A workgroup has the heads of a token, or some of them: in memory they are
+// neighbours, where they come from and where they go. It reads a row in pieces
+// that are treated alike: both halves of what is rotated, and the rest.
+
+#include "AppendKernel.h"
+#include "GradientRows.h"
+#include "NarrowRows.h"
+#include "Views.h"
+#include "attune/Conversion/KernelOutliner.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace attune;
+using tile::TileType;
+
+namespace {
+/// Kernel-side buffers; null for what the op does not have.
+struct AppendOperands {
+  Value rows, slots, cos, sin, positions, scales, pool, rowScales;
+};
+
+/// Neighbouring elements of a row.
+struct Piece {
+  int64_t first, width;
+  /// Of f32, of all heads of the workgroup.
+  Value tile = {};
+};
+
+class AppendBuilder {
+public:
+  /// `rows` are the heads of a workgroup.
+  AppendBuilder(OpBuilder &builder, attn::AppendOp op,
+                const AppendOperands &operands, int64_t rows, int64_t lanes)
+      : b(op.getLoc(), builder), op(op), operands(operands), rows(rows),
+        lanes(lanes), rowType(TileType::get({rows}, b.getF32Type())) {}
+
+  void build();
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value getSize(Value buffer, int64_t dim) {
+    return b.createOrFold<memref::DimOp>(buffer, dim);
+  }
+  /// An integer of the token as an index: a large one of what is below 0.
+  Value loadIndex(Value buffer) {
+    return arith::IndexCastOp::create(b, b.getIndexType(),
+                                      memref::LoadOp::create(b, buffer, token));
+  }
+  /// Finds the token and the heads of the workgroup.
+  void locate();
+  /// The rows of a place of the pool, or of a buffer like it.
+  Value viewPlace(Value buffer, Value page, Value row) {
+    return viewPart(b, viewPart(b, buffer, page), row);
+  }
+  /// Of 2-D rows, the elements of a piece.
+  Value viewPiece(Value view, const Piece &piece);
+  TileType getType(const Piece &piece, Type element);
+  SmallVector<Piece> loadRows();
+  /// A row of a table for each head, by columns.
+  Value loadAngles(Value table, const Piece &piece);
+  void rotateHalves(Piece &low, Piece &high);
+  void rotateNeighbours(Piece &piece);
+  /// Reciprocals of the scales, which are written if they are new.
+  Value findFactors(ArrayRef<Piece> pieces, Value page, Value row);
+  void buildRows(Value page, Value row);
+
+  TileBuilder b;
+  attn::AppendOp op;
+  const AppendOperands &operands;
+  int64_t rows, lanes;
+  TileType rowType;
+  Value token, firstHead;
+  /// The row of the tables.
+  Value position;
+};
+} // namespace
+
+void AppendBuilder::locate() {
+  Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value tiles = b.createOrFold<arith::CeilDivUIOp>(getSize(operands.rows, 1),
+                                                   constant(rows));
+  token = b.createOrFold<arith::DivUIOp>(number, tiles);
+  firstHead = b.createOrFold<arith::MulIOp>(
+      b.createOrFold<arith::RemUIOp>(number, tiles), constant(rows));
+}
+
+Value AppendBuilder::viewPiece(Value view, const Piece &piece) {
+  if (piece.width == op.getHeadDim())
+    return view;
+  SmallVector<OpFoldResult> offsets{b.getIndexAttr(0),
+                                    b.getIndexAttr(piece.first)},
+      strides(2, b.getIndexAttr(1)),
+      extents{memref::getMixedSize(b, b.getLoc(), view, 0),
+              b.getIndexAttr(piece.width)};
+  return memref::SubViewOp::create(b, view, offsets, extents, strides);
+}
+
+TileType AppendBuilder::getType(const Piece &piece, Type element) {
+  LaneRows ofWarp(piece.width, op.getRowsType().getElementTypeBitWidth(),
+                  lanes);
+  return TileType::get({rows, ofWarp.columns}, element);
+}
+
+SmallVector<Piece> AppendBuilder::loadRows() {
+  int64_t pairs = op.getRotatedPairs(), rotated = 2 * pairs,
+          headDim = op.getHeadDim();
+  SmallVector<Piece> pieces;
+  if (op.getInterleaved())
+    pieces.push_back({0, rotated});
+  else if (rotated)
+    pieces = {{0, pairs}, {pairs, pairs}};
+  if (rotated < headDim)
+    pieces.push_back({rotated, headDim - rotated});
+  Value view = viewPart(b, operands.rows, token);
+  for (Piece &piece : pieces)
+    piece.tile = widen(
+        b,
+        createLoad(b, getType(piece, op.getRowsType().getElementType()),
+                   viewPiece(view, piece), ValueRange{firstHead, constant(0)}));
+  if (!rotated)
+    return pieces;
+  if (op.getInterleaved())
+    rotateNeighbours(pieces[0]);
+  else
+    rotateHalves(pieces[0], pieces[1]);
+  return pieces;
+}
+
+Value AppendBuilder::loadAngles(Value table, const Piece &piece) {
+  TileType type = getType(piece, getElementTypeOrSelf(table));
+  Value row =
+      createLoad(b, TileType::get({type.getShape()[1]}, type.getElementType()),
+                 viewPart(b, table, position), constant(0));
+  return tile::BroadcastOp::create(b, type.withElementType(b.getF32Type()),
+                                   widen(b, row), /*dim=*/1);
+}
+
+void AppendBuilder::rotateHalves(Piece &low, Piece &high) {
+  Value cos = loadAngles(operands.cos, low),
+        sin = loadAngles(operands.sin, low);
+  auto type = cast<TileType>(low.tile.getType());
+  auto rotate = [&](Value straight, Value across, bool isFirst) {
+    return b.map(
+        type, {straight, across, cos, sin},
+        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          Value product = arith::MulFOp::create(inner, loc, args[1], args[3]);
+          if (isFirst)
+            product = arith::NegFOp::create(inner, loc, product);
+          return math::FmaOp::create(inner, loc, args[0], args[2], product);
+        });
+  };
+  Value first = rotate(low.tile, high.tile, /*isFirst=*/true);
+  high.tile = rotate(high.tile, low.tile, /*isFirst=*/false);
+  low.tile = first;
+}
+
+void AppendBuilder::rotateNeighbours(Piece &piece) {
+  Value partners = tile::SwapColumnsOp::create(b, piece.tile, /*stride=*/1);
+  piece.tile = b.map(
+      cast<TileType>(piece.tile.getType()), {piece.tile, partners},
+      [&](OpBuilder &builder, Location loc, ValueRange args) -> Value {
+        ImplicitLocOpBuilder inner(loc, builder);
+        auto word = [&](int64_t value) -> Value {
+          return arith::ConstantIndexOp::create(inner, value);
+        };
+        // Columns behind the last one are nobody's.
+        Value pair = arith::MinUIOp::create(
+            inner, arith::ShRUIOp::create(inner, args[3], word(1)),
+            word(op.getRotatedPairs() - 1));
+        auto load = [&](Value table) -> Value {
+          Value angle =
+              memref::LoadOp::create(inner, table, ValueRange{position, pair});
+          if (angle.getType().isF32())
+            return angle;
+          return arith::ExtFOp::create(inner, inner.getF32Type(), angle);
+        };
+        Value bit = arith::AndIOp::create(inner, args[3], word(1));
+        Value isFirst = arith::CmpIOp::create(inner, arith::CmpIPredicate::eq,
+                                              bit, word(0));
+        Value product =
+            arith::MulFOp::create(inner, args[1], load(operands.sin));
+        Value across = arith::SelectOp::create(
+            inner, isFirst, arith::NegFOp::create(inner, product), product);
+        return math::FmaOp::create(inner, args[0], load(operands.cos), across);
+      });
+}
+
+Value AppendBuilder::findFactors(ArrayRef<Piece> pieces, Value page,
+                                 Value row) {
+  auto viewNumbers = [&](Value buffer, Value page, Value row) {
+    return selectAt(b, viewPlace(buffer, page, row), /*dim=*/1,
+                    b.getIndexAttr(0));
+  };
+  if (!operands.rowScales) {
+    bool isOne = op.getScales().getType().getDimSize(2) == 1;
+    Value zero = constant(0);
+    if (!isOne)
+      return invert(b, loadNumbers(b, rows,
+                                   viewNumbers(operands.scales, zero, zero),
+                                   firstHead));
+    Value scale = memref::LoadOp::create(b, operands.scales,
+                                         ValueRange{zero, zero, zero, zero});
+    return invert(b, tile::FillOp::create(b, rowType, scale));
+  }
+  Value amounts;
+  for (const Piece &piece : pieces) {
+    Value own = findAmounts(b, piece.tile);
+    amounts = amounts ? takeLarger(b, amounts, own) : own;
+  }
+  Value scales = makeScales(b, amounts,
+                            cast<FloatType>(op.getPoolType().getElementType()));
+  tile::StoreOp::create(b, scales, viewNumbers(operands.rowScales, page, row),
+                        firstHead, /*accumulate=*/false,
+                        tile::StorePath::Direct);
+  return invert(b, scales);
+}
+
+void AppendBuilder::buildRows(Value page, Value row) {
+  if (operands.cos) {
+    Value last =
+        arith::SubIOp::create(b, getSize(operands.cos, 0), constant(1));
+    position = arith::MinUIOp::create(b, loadIndex(operands.positions), last);
+  }
+  SmallVector<Piece> pieces = loadRows();
+  auto element = cast<FloatType>(op.getPoolType().getElementType());
+  Value factors;
+  if (operands.scales || operands.rowScales)
+    factors = findFactors(pieces, page, row);
+  Value view = viewPlace(operands.pool, page, row);
+  for (const Piece &piece : pieces) {
+    Value stored = factors
+                       ? roundToNarrow(b, piece.tile, factors, element)
+                       : scaleToOperand(b, piece.tile, element, /*factor=*/1);
+    tile::StoreOp::create(b, stored, viewPiece(view, piece),
+                          ValueRange{firstHead, constant(0)},
+                          /*accumulate=*/false, tile::StorePath::Direct);
+  }
+}
+
+void AppendBuilder::build() {
+  locate();
+  Value slot = loadIndex(operands.slots), page = getSize(operands.pool, 1),
+        places = arith::MulIOp::create(b, getSize(operands.pool, 0), page);
+  // Unsigned: what is below 0 is no slot either.
+  Value exists =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, slot, places);
+  auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  buildRows(arith::DivUIOp::create(b, slot, page),
+            arith::RemUIOp::create(b, slot, page));
+}
+
+void attune::outlineAppend(attn::AppendOp op, tile::TargetAttr target,
+                           SymbolTable &symbols) {
+  KernelOutliner outliner(op, symbols);
+  StringRef function = op->getParentOfType<func::FuncOp>().getName();
+  OutlinedKernel &kernel = outliner.addKernel((function + "_append").str());
+  auto add = [&](Value tensor, StringRef name) {
+    return tensor ? kernel.addArgument(outliner.getInput(tensor, name))
+                  : Value();
+  };
+  Value rows = outliner.getInput(op.getRows(), "rows");
+  AppendOperands operands;
+  operands.rows = kernel.addArgument(rows);
+  operands.slots = add(op.getSlots(), "slots");
+  operands.cos = add(op.getCos(), "cos");
+  operands.sin = add(op.getSin(), "sin");
+  operands.positions = add(op.getPositions(), "positions");
+  operands.scales = add(op.getScales(), "scales");
+  operands.pool = kernel.addArgument(outliner.makeUpdate(
+      cast<OpResult>(op.getNewPool()), op.getPool(), "pool"));
+  if (op.getRowScales())
+    operands.rowScales = kernel.addArgument(outliner.makeUpdate(
+        cast<OpResult>(op.getNewScales()), op.getRowScales(), "row_scales"));
+
+  int64_t warps = op.getScheduleAttr().getNumWarps(), lanes = target.getLanes(),
+          pairs = op.getRotatedPairs(), width = op.getHeadDim();
+  // That of the widest pieces.
+  if (pairs)
+    width =
+        std::max(op.getInterleaved() ? 2 * pairs : pairs, width - 2 * pairs);
+  LaneRows ofWarp(width, op.getRowsType().getElementTypeBitWidth(), lanes);
+  int64_t heads = warps * ofWarp.rows;
+  AppendBuilder(kernel.getBody(), op, operands, heads, lanes).build();
+  HostProduct grid;
+  grid.factors.push_back({rows, /*dim=*/0});
+  grid.factors.push_back({rows, /*dim=*/1, /*per=*/heads});
+  kernel.setGrid(std::move(grid));
+  kernel.setBlock(warps * lanes);
+  outliner.finish();
+}

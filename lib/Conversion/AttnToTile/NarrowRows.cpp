@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "NarrowRows.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace attune;
+using tile::TileType;
+
+using Body = llvm::function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
+
+static Value map(TileBuilder &b, Type type, ValueRange inputs, Body body) {
+  return b.map(cast<TileType>(type), inputs,
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 ImplicitLocOpBuilder builder(loc, inner);
+                 return body(builder, args);
+               });
+}
+
+static Value number(ImplicitLocOpBuilder &inner, double value) {
+  return TileBuilder::constant(inner, inner.getLoc(), value);
+}
+
+static double getLargest(FloatType type) {
+  return APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+}
+
+Value attune::findAmounts(TileBuilder &b, Value rows) {
+  auto type = cast<TileType>(rows.getType());
+  Value amounts = map(
+      b, type, rows, [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+        Value amount = math::AbsFOp::create(inner, args[0]);
+        // No bf16 is as large: compared with infinity, LLVM compares
+        // before it widens, by what PTX has no instruction for.
+        Value isFinite = arith::CmpFOp::create(
+            inner, arith::CmpFPredicate::OLE, amount,
+            number(inner, std::numeric_limits<float>::max()));
+        return arith::SelectOp::create(inner, isFinite, amount,
+                                       number(inner, 0));
+      });
+  return tile::ReduceOp::create(
+      b, TileType::get({type.getShape()[0]}, b.getF32Type()),
+      tile::ReductionKind::Max, amounts);
+}
+
+Value attune::takeLarger(TileBuilder &b, Value left, Value right) {
+  return map(b, left.getType(), {left, right},
+             [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+               return arith::MaxNumFOp::create(inner, args[0], args[1]);
+             });
+}
+
+Value attune::makeScales(TileBuilder &b, Value amounts, FloatType narrow) {
+  return map(
+      b, amounts.getType(), amounts,
+      [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+        Value quotient = arith::DivFOp::create(
+            inner, args[0], number(inner, getLargest(narrow)));
+        Value least = arith::MaxNumFOp::create(
+            inner, quotient, number(inner, std::numeric_limits<float>::min()));
+        Value isZero = arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ,
+                                             args[0], number(inner, 0));
+        return arith::SelectOp::create(inner, isZero, number(inner, 1), least);
+      });
+}
+
+Value attune::invert(TileBuilder &b, Value numbers) {
+  return map(b, numbers.getType(), numbers,
+             [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+               return arith::DivFOp::create(inner, number(inner, 1), args[0]);
+             });
+}
+
+Value attune::roundToNarrow(TileBuilder &b, Value rows, Value factors,
+                            FloatType narrow) {
+  auto type = cast<TileType>(rows.getType());
+  return map(
+      b, type.withElementType(narrow), {rows, b.broadcast(factors, type)},
+      [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+        Value scaled = arith::MulFOp::create(inner, args[0], args[1]);
+        // Not every chip takes infinities to the largest number.
+        Value largest = number(inner, getLargest(narrow));
+        Value isBeyond =
+            arith::CmpFOp::create(inner, arith::CmpFPredicate::OGT,
+                                  math::AbsFOp::create(inner, scaled), largest);
+        Value value = arith::SelectOp::create(
+            inner, isBeyond, math::CopySignOp::create(inner, largest, scaled),
+            scaled);
+        return arith::TruncFOp::create(inner, narrow, value);
+      });
+}
+
+Value attune::widen(TileBuilder &b, Value tile) {
+  Type f32 = b.getF32Type();
+  auto type = cast<TileType>(tile.getType());
+  if (type.getElementType() == f32)
+    return tile;
+  return map(b, type.withElementType(f32), tile,
+             [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+               return arith::ExtFOp::create(inner, f32, args[0]);
+             });
+}
+
+LaneRows::LaneRows(int64_t width, unsigned bits, int64_t lanes) {
+  constexpr int64_t kReadBits = 128;
+  int64_t run = kReadBits / bits;
+  columns = std::max<int64_t>(llvm::PowerOf2Ceil(width), run);
+  rows = lanes / std::min(columns / run, lanes);
+}

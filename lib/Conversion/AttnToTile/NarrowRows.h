@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How rows of f32 become rows of 8 bits, and what these are to be multiplied
+// by.
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_NARROWROWS_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_NARROWROWS_H
+
+#include "OnlineSoftmax.h"
+
+namespace attune {
+
+/// The largest amount of what is finite of each row.
+mlir::Value findAmounts(TileBuilder &b, mlir::Value rows);
+/// The larger one of two tiles, by elements.
+mlir::Value takeLarger(TileBuilder &b, mlir::Value left, mlir::Value right);
+/// What rows of these amounts are to be multiplied by, that have `narrow`
+/// elements.
+mlir::Value makeScales(TileBuilder &b, mlir::Value amounts,
+                       mlir::FloatType narrow);
+/// Each number's reciprocal.
+mlir::Value invert(TileBuilder &b, mlir::Value numbers);
+/// Rows, each times a number, rounded to `narrow` elements; what is beyond the
+/// largest one is that.
+mlir::Value roundToNarrow(TileBuilder &b, mlir::Value rows, mlir::Value factors,
+                          mlir::FloatType narrow);
+/// A tile in f32, as it is if its elements are.
+mlir::Value widen(TileBuilder &b, mlir::Value tile);
+
+/// How rows are dealt to the lanes of a warp, which read 16 bytes each.
+struct LaneRows {
+  /// Of `width` elements, on a chip with so many lanes.
+  LaneRows(int64_t width, unsigned bits, int64_t lanes);
+  /// Elements of a row, and those behind it that nobody has, and the rows that
+  /// a warp reads at once.
+  int64_t columns, rows;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_NARROWROWS_H

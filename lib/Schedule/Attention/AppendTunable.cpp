@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// attn.append as an op that can be tuned.
+
+#include "RowsTunable.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace attune;
+using attn::AppendOp;
+using schedule::AppendAttr;
+
+namespace {
+/// The places of sizes in the set.
+enum AppendSize : size_t { kTokens, kAppendHeads, kPages };
+
+/// A dimension that is a size of the set.
+struct SizedDim {
+  Value tensor;
+  int64_t dim;
+  size_t size;
+};
+} // namespace
+
+static SmallVector<SizedDim> getSizedDims(AppendOp op) {
+  SmallVector<SizedDim> dims{{op.getRows(), 0, kTokens},
+                             {op.getRows(), 1, kAppendHeads},
+                             {op.getSlots(), 0, kTokens}};
+  if (op.getPositions())
+    dims.push_back({op.getPositions(), 0, kTokens});
+  if (op.getScales() && op.getScales().getType().getDimSize(2) != 1)
+    dims.push_back({op.getScales(), 2, kAppendHeads});
+  for (OpOperand &pool : op.getDpsInitsMutable())
+    for (Value tensor : {pool.get(), Value(op.getTiedOpResult(&pool))}) {
+      dims.push_back({tensor, 0, kPages});
+      dims.push_back({tensor, 2, kAppendHeads});
+    }
+  return dims;
+}
+
+static RankedTensorType resize(RankedTensorType type, int64_t dim,
+                               int64_t size) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = size;
+  return RankedTensorType::get(shape, type.getElementType(),
+                               type.getEncoding());
+}
+
+namespace {
+struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
+  /// As many warps as the heads of a token keep busy with 16 bytes a lane.
+  ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr target,
+                                       const SizeMap &sizes) const {
+    constexpr int64_t kBytesOfLane = 16, kMostWarps = 8;
+    RankedTensorType rows = cast<AppendOp>(op).getRowsType();
+    SmallVector<int64_t> values(AppendAttr::getSet().getDefaults());
+    int64_t heads = rows.getDimSize(1);
+    if (ShapedType::isDynamic(heads)) {
+      auto known = sizes.find("heads");
+      if (known == sizes.end())
+        return AppendAttr::get(op->getContext(), values);
+      heads = known->second;
+    }
+    int64_t bytes =
+                static_cast<int64_t>(llvm::PowerOf2Ceil(rows.getDimSize(2))) *
+                rows.getElementTypeBitWidth() / 8,
+            ofWarp = target.getLanes() * kBytesOfLane,
+            perWarp = std::max<int64_t>(ofWarp / bytes, 1);
+    int64_t &warps = values.front();
+    for (warps = 1; warps < kMostWarps && warps * perWarp < heads;)
+      warps *= 2;
+    return AppendAttr::get(op->getContext(), values);
+  }
+
+  std::string describeKind(Operation *op) const {
+    auto append = cast<AppendOp>(op);
+    DenseMap<Value, RankedTensorType> known;
+    for (const SizedDim &sized : getSizedDims(append)) {
+      auto [it, isNew] = known.try_emplace(
+          sized.tensor, cast<RankedTensorType>(sized.tensor.getType()));
+      it->second = resize(it->second, sized.dim, ShapedType::kDynamic);
+    }
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "attn.append" << (append.getInterleaved() ? " interleaved" : "");
+    for (Value operand : append->getOperands()) {
+      auto it = known.find(operand);
+      if (it == known.end())
+        os << " " << operand.getType();
+      else
+        os << " " << it->second;
+    }
+    os << (append.getScales() ? " scales" : "")
+       << (append.getRowScales() ? " row_scales" : "");
+    return text;
+  }
+  SmallVector<int64_t> getSizes(Operation *op) const {
+    auto append = cast<AppendOp>(op);
+    return {append.getRowsType().getDimSize(0),
+            append.getRowsType().getDimSize(1),
+            append.getPoolType().getDimSize(0)};
+  }
+  /// A few tokens and heads, and pages enough for these.
+  ProblemSizes shrink(Operation *op, const ProblemSizes &sizes) const {
+    constexpr int64_t kMost[] = {50, 20, 64};
+    ShrunkSizes shrunk(cast<TunableOpInterface>(op), kMost, sizes);
+    for (const SizedDim &sized : getSizedDims(cast<AppendOp>(op))) {
+      auto type = cast<RankedTensorType>(sized.tensor.getType());
+      Value tensor = sized.tensor;
+      tensor.setType(resize(type, sized.dim, shrunk.known[sized.size]));
+    }
+    updateFunctionType(op);
+    return std::move(shrunk.named);
+  }
+
+  Work getWork(Operation *op, ArrayRef<int64_t> sizes) const {
+    auto append = cast<AppendOp>(op);
+    auto tokens = static_cast<double>(sizes[kTokens]),
+         rows = tokens * static_cast<double>(sizes[kAppendHeads]),
+         columns = static_cast<double>(append.getHeadDim()),
+         pairs = static_cast<double>(append.getRotatedPairs());
+    auto getBytes = [](Value tensor) {
+      return getElementTypeOrSelf(tensor).getIntOrFloatBitWidth() / 8.0;
+    };
+    Work work;
+    // Six of each pair, and of each element that is quantized two.
+    work.flops = 6 * rows * pairs;
+    work.bytes = rows * columns *
+                     (getBytes(append.getRows()) + getBytes(append.getPool())) +
+                 tokens * getBytes(append.getSlots());
+    if (append.getCos())
+      work.bytes += tokens * (getBytes(append.getPositions()) +
+                              2 * pairs * getBytes(append.getCos()));
+    if (append.getScales() || append.getRowScales())
+      work.flops += 2 * rows * columns;
+    if (append.getRowScales())
+      work.bytes += rows * sizeof(float);
+    return work;
+  }
+
+  void describeInputs(Operation *op, InputNotes &notes) const {
+    auto append = cast<AppendOp>(op);
+    for (const SizedDim &sized : getSizedDims(append))
+      notes.noteSize(sized.tensor, sized.dim, sized.size);
+    IntegerUse slots;
+    slots.kind = IntegerUse::Kind::Slot;
+    slots.tensor = append.getPool();
+    notes.noteIntegers(append.getSlots(), slots);
+    if (append.getPositions()) {
+      IntegerUse positions;
+      positions.kind = IntegerUse::Kind::Index;
+      positions.tensor = append.getCos();
+      notes.noteIntegers(append.getPositions(), positions);
+    }
+    if (append.getScales() || append.getRowScales()) {
+      constexpr double kFar = 1e4;
+      notes.noteClass(append.getRows(), "large", {kFar});
+    }
+    notes.noteClass(append.getRows(), "zero", {0});
+    notes.noteClass(append.getRows(), "infinite",
+                    {std::numeric_limits<double>::infinity()});
+    notes.noteClass(append.getRows(), "nan",
+                    {std::numeric_limits<double>::quiet_NaN()});
+  }
+  ArrayRef<InputClass> getInputClasses(Operation *) const {
+    static constexpr InputClass classes[] = {
+        {"normal", "numbers of mean 0 and variance 1"},
+        {"large", "ten thousand times these, where they are quantized"},
+        {"zero", "zeros alone"},
+        {"infinite", "infinities alone"},
+        {"nan", "NaN alone"}};
+    return classes;
+  }
+  std::optional<ResultCheckRule> getCheckRule(Operation *op,
+                                              Value value) const {
+    auto append = cast<AppendOp>(op);
+    bool isSum = append.getCos() != nullptr;
+    if (value == append.getNewPool()) {
+      const llvm::fltSemantics *format =
+          &cast<FloatType>(append.getPoolType().getElementType())
+               .getFloatSemantics();
+      return ResultCheckRule{
+          "", [format, isSum](std::vector<float> exact, ArrayRef<float>) {
+            double term = 0;
+            for (float number : exact)
+              if (isSum && std::isfinite(number))
+                term = std::max<double>(term, std::fabs(number));
+            return makeRoundedReference(std::move(exact), *format, term);
+          }};
+    }
+    if (!value || value != append.getNewScales())
+      return std::nullopt;
+    return ResultCheckRule{
+        "scales", [isSum](std::vector<float> exact, ArrayRef<float>) {
+          return makeScalesReference(std::move(exact), isSum);
+        }};
+  }
+};
+} // namespace
+
+void attune::attachAppendTunable(MLIRContext *context) {
+  AppendOp::attachInterface<AppendTunable>(*context);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "RowsTunable.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace attune;
+
+ShrunkSizes::ShrunkSizes(TunableOpInterface op, ArrayRef<int64_t> most,
+                         const ProblemSizes &wanted)
+    : known(op.getSizes()), named(wanted) {
+  for (auto [place, size] : llvm::enumerate(known)) {
+    std::string name = op.getKnobSet().sizes[place].name.str();
+    named.named.erase(name);
+    if (ShapedType::isDynamic(size))
+      named.named[name] =
+          std::min(wanted.get(name).value_or(most[place]), most[place]);
+    else
+      size = std::min(size, most[place]);
+  }
+}
+
+void attune::updateFunctionType(Operation *op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), function.front().getArgumentTypes(),
+      op->getResultTypes()));
+}
+
+/// The distance of the numbers of a type around this one.
+static double getSpacing(const llvm::fltSemantics &format, double value) {
+  int exponent = APFloat::semanticsMinExponent(format);
+  if (value != 0)
+    exponent = std::max(exponent, std::ilogb(value));
+  return std::ldexp(1.0,
+                    exponent + 1 -
+                        static_cast<int>(APFloat::semanticsPrecision(format)));
+}
+
+Reference attune::makeRoundedReference(std::vector<float> values,
+                                       const llvm::fltSemantics &format,
+                                       double term) {
+  constexpr double kResolution = 1e-6;
+  std::vector<float> bounds;
+  bounds.reserve(values.size());
+  for (float value : values) {
+    double number = std::isfinite(value) ? value : 0;
+    double off = kResolution * std::max(term, std::fabs(number));
+    bounds.push_back(static_cast<float>(
+        getSpacing(format, number) / 2 * (1 + kResolution) + off));
+  }
+  return makeBoundedReference(std::move(values), std::move(bounds));
+}
+
+Reference attune::makeScalesReference(std::vector<float> values, bool isSum) {
+  double resolution = isSum ? 1e-5 : 1e-6;
+  std::vector<float> bounds;
+  bounds.reserve(values.size());
+  for (float value : values)
+    bounds.push_back(static_cast<float>(std::fabs(value) * resolution));
+  return makeBoundedReference(std::move(values), std::move(bounds));
+}
