@@ -13,9 +13,9 @@ using namespace attune::gen;
 using mlir::ShapedType;
 
 static constexpr std::pair<Size, StringLiteral> sizeNames[] = {
-    {Size::Batch, "batch"}, {Size::Heads, "heads"}, {Size::SeqQ, "seq-q"},
-    {Size::SeqK, "seq-k"},  {Size::M, "m"},         {Size::N, "n"},
-    {Size::K, "k"}};
+    {Size::Batch, "batch"}, {Size::Heads, "heads"},   {Size::SeqQ, "seq-q"},
+    {Size::SeqK, "seq-k"},  {Size::M, "m"},           {Size::N, "n"},
+    {Size::K, "k"},         {Size::Tokens, "tokens"}, {Size::Pages, "pages"}};
 
 cl::ValuesClass attune::gen::getInputTypes() {
   return cl::values(
@@ -32,7 +32,8 @@ cl::ValuesClass attune::gen::getInputTypes() {
 }
 
 CommonOptions::CommonOptions()
-    : op("op", cl::desc("Operation: attention, matmul, merge or quantize"),
+    : op("op",
+         cl::desc("Operation: attention, matmul, merge, quantize or append"),
          cl::Required, cl::value_desc("name"), cl::cat(category)),
       batch("batch", cl::desc("Batch size (of a matmul: none)"),
             cl::cat(category)),
@@ -44,16 +45,18 @@ CommonOptions::CommonOptions()
       dynamic(
           "dynamic", cl::desc("Sizes known at run time only"),
           cl::CommaSeparated,
-          cl::values(clEnumValN(Size::Batch, "batch", "batch size"),
-                     clEnumValN(Size::Heads, "heads",
-                                "attention, merge, quantize: heads"),
-                     clEnumValN(Size::SeqQ, "seq-q",
-                                "attention, merge, quantize: length of query"),
-                     clEnumValN(Size::SeqK, "seq-k",
-                                "attention: length of key and value"),
-                     clEnumValN(Size::M, "m", "matmul: rows of the result"),
-                     clEnumValN(Size::N, "n", "matmul: columns of the result"),
-                     clEnumValN(Size::K, "k", "matmul: terms of a sum")),
+          cl::values(
+              clEnumValN(Size::Batch, "batch", "batch size"),
+              clEnumValN(Size::Heads, "heads", "all but matmul: heads"),
+              clEnumValN(Size::SeqQ, "seq-q",
+                         "attention, merge, quantize: length of query"),
+              clEnumValN(Size::SeqK, "seq-k",
+                         "attention: length of key and value"),
+              clEnumValN(Size::M, "m", "matmul: rows of the result"),
+              clEnumValN(Size::N, "n", "matmul: columns of the result"),
+              clEnumValN(Size::K, "k", "matmul: terms of a sum"),
+              clEnumValN(Size::Tokens, "tokens", "append: tokens"),
+              clEnumValN(Size::Pages, "pages", "append: pages of the pool")),
           cl::cat(category)),
       strided("strided",
               cl::desc("Strides of the operands known at run time only, but "

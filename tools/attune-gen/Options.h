@@ -28,7 +28,7 @@ using attn::getType;
 llvm::cl::ValuesClass getInputTypes();
 
 /// Sizes that may be dynamic.
-enum class Size { Batch, Heads, SeqQ, SeqK, M, N, K };
+enum class Size { Batch, Heads, SeqQ, SeqK, M, N, K, Tokens, Pages };
 
 struct CommonOptions {
   llvm::cl::OptionCategory category{"Options of all ops"};

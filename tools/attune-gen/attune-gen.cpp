@@ -4,6 +4,7 @@
 // and verified here, so that a problem that makes no sense is an error of this
 // tool and not of the next one in the pipe.
 
+#include "Append.h"
 #include "Attention.h"
 #include "Matmul.h"
 #include "Merge.h"
@@ -62,17 +63,19 @@ int attuneGenMain(int argc, char **argv) {
   MatmulOptions matmul;
   MergeOptions merge(attention);
   QuantizeOptions quantize(attention);
+  AppendOptions append(attention, matmul, quantize);
   llvm::cl::OptionCategory *own[] = {&attention.category, &matmul.category,
-                                     &merge.category, &quantize.category};
+                                     &merge.category, &quantize.category,
+                                     &append.category};
   llvm::cl::HideUnrelatedOptions({&common.category, &attention.category,
                                   &matmul.category, &merge.category,
-                                  &quantize.category});
+                                  &quantize.category, &append.category});
   attune::setToolVersion(toolName);
   attune::reportFatalErrors(toolName);
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
-      "Writes one problem as MLIR: func.func @attention, @matmul, @merge or "
-      "@quantize\n");
+      "Writes one problem as MLIR: func.func @attention, @matmul, @merge, "
+      "@quantize or @append\n");
 
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.getDiagEngine().registerHandler([](Diagnostic &diagnostic) {
@@ -88,8 +91,10 @@ int attuneGenMain(int argc, char **argv) {
       return build(common, merge, own, &context);
     if (common.op == "quantize")
       return build(common, quantize, own, &context);
-    return makeError("expects --op to be attention, matmul, merge or quantize, "
-                     "but got '{0}'",
+    if (common.op == "append")
+      return build(common, append, own, &context);
+    return makeError("expects --op to be attention, matmul, merge, quantize or "
+                     "append, but got '{0}'",
                      common.op.getValue());
   };
   llvm::Expected<OwningOpRef<ModuleOp>> module = buildAny();
