@@ -46,7 +46,16 @@
 // RUN: %{run} 1000x2048 8192x2048 8192 1000x8192 2>&1 | FileCheck %s --check-prefix=GELU
 // RUN: %{run} 0x2048 8192x2048 8192 0x8192 2>&1 | FileCheck %s --check-prefix=EMPTY --implicit-check-not=cuLaunchKernel
 //
+// A cache that is changed: it is the caller's, and there is no result.
+// RUN: attune-gen --op=append --tokens=9 --heads=8 --pages=4 --page-size=16 --head-dim=64 --dtype=bf16 --to=f8E4M3FN --scales=one -o %t.append.mlir
+// REDEFINE: %{module} = %t.append.mlir
+// REDEFINE: %{function} = append
+// RUN: %{compile}
+// RUN: %{run} 9x8x64 9 4x16x8x64 1x1x1x1 2>&1 | FileCheck %s --check-prefix=APPEND --implicit-check-not="{{^}}allocate"
+//
 // For another chip than the device's.
+// REDEFINE: %{module} = %examples/matmul_bias_gelu.mlir
+// REDEFINE: %{function} = mlp_up
 // REDEFINE: %{options} = --attune-compile="chip=gfx942 host=llvm"
 // RUN: %{compile}
 // RUN: not env FAKE_DRIVER_FAULT=cuModuleLoadDataEx %{run} 1000x2048 8192x2048 8192 1000x8192 2>&1 | FileCheck %s --check-prefix=CHIP --implicit-check-not=cuLaunchKernel
@@ -97,6 +106,9 @@
 // GELU: driver: cuLaunchKernel grid {{[1-9][0-9]*}},1,1 block {{.*}} stream 1 first 65536
 // GELU: done
 // EMPTY: done
+
+// APPEND: driver: cuLaunchKernel grid 9,1,1 block 64,1,1 shared 0 stream 1
+// APPEND: done
 
 #id = affine_map<(m, n) -> (m, n)>
 
