@@ -14,6 +14,7 @@ import typing
 
 if typing.TYPE_CHECKING:
     from . import cache, dialects, ir, numpy, reports
+    from ._append import append
     from ._attention import attention
     from ._compiler import (
         Chip,
@@ -56,6 +57,7 @@ __all__ = [
     "SearchResult",
     "TuneResult",
     "Value",
+    "append",
     "attention",
     "cache",
     "chips",
@@ -83,6 +85,7 @@ __all__ = [
 
 #: Where names are; the rest is in _compiler.
 _MODULES = {
+    "append": "._append",
     "attention": "._attention",
     **dict.fromkeys(("Alternative", "Explanation", "Resources", "explain"), "._explain"),
     "PagedCache": "._paged",

@@ -6,6 +6,8 @@ from __future__ import annotations
 import typing
 from collections.abc import Sequence
 
+from ._append import append, takes
+
 if typing.TYPE_CHECKING:
     import torch
 
@@ -44,10 +46,14 @@ class PagedCache:
         device: torch.device | str = "cpu",
         k_descale: torch.Tensor | None = None,
         v_descale: torch.Tensor | None = None,
+        cos: torch.Tensor | None = None,
+        sin: torch.Tensor | None = None,
+        interleaved: bool = False,
     ) -> None:
         """`sequences` of at most `longest` keys each, which are all empty; `dtype` is bfloat16 if not given.
 
         Of a `dtype` of 8 bits, `k_descale` and `v_descale` are scales that are known before: float32, of one element, or [1, kv_heads].
+        With `cos` and `sin`, float32 [longest, pairs], `append` rotates keys by their place in the sequence, as `attune_mlir.append` does.
         """
         import torch
 
@@ -70,6 +76,9 @@ class PagedCache:
         self.k_descale = self._make_scales("k_descale", k_descale)
         self.v_descale = self._make_scales("v_descale", v_descale)
         self._is_calibrated = k_descale is not None, v_descale is not None
+        self._check_tables(cos, sin, longest)
+        self._tables = None if cos is None or sin is None else (cos.detach(), sin.detach())
+        self._interleaved = interleaved
         self._free = list(range(pages))[::-1]
         self._held: list[list[int]] = [[] for _ in range(sequences)]
         self._counts = [0] * sequences
@@ -98,7 +107,8 @@ class PagedCache:
         """
         counts = [1] * len(sequences) if counts is None else list(counts)
         self._check_append(sequences, k, v, counts)
-        pages, rows = [], []
+        slots: list[int] = []
+        positions: list[int] = []
         for sequence, count in zip(sequences, counts, strict=True):
             first, held = self._counts[sequence], self._held[sequence]
             taken = [self._free.pop() for _ in range(self._count_pages(first + count) - len(held))]
@@ -107,12 +117,13 @@ class PagedCache:
                 held += taken
                 self.block_table[sequence, begin : len(held)] = self._move(taken)
             places = range(first, first + count)
-            pages += [held[place // self.page_size] for place in places]
-            rows += [place % self.page_size for place in places]
+            positions += places
+            slots += [held[place // self.page_size] * self.page_size + place % self.page_size for place in places]
             self._counts[sequence] += count
-        where = self._move(pages), self._move(rows)
-        self._put(where, k, self.keys, self.k_descale, self._is_calibrated[0])
-        self._put(where, v, self.values, self.v_descale, self._is_calibrated[1])
+        where = self._move(slots)
+        rotary = None if self._tables is None else (*self._tables, self._move(positions))
+        self._put(where, k, self.keys, self.k_descale, self._is_calibrated[0], rotary)
+        self._put(where, v, self.values, self.v_descale, self._is_calibrated[1], None)
         self._tell_lengths(sequences)
 
     def release(self, sequence: int) -> None:
@@ -141,26 +152,76 @@ class PagedCache:
             raise ValueError(f"expects {name} to have one element, or shape (1, {kv_heads}), but got {tuple(given.shape)}")
         return given
 
+    def _check_tables(self, cos: torch.Tensor | None, sin: torch.Tensor | None, longest: int) -> None:
+        import torch
+
+        if cos is None and sin is None:
+            return
+        for name, table in (("cos", cos), ("sin", sin)):
+            if table is None:
+                raise ValueError(f"expects cos and sin, but got no {name}")
+            found, where = table.dtype, table.device
+            if found != torch.float32 or where != self.keys.device or not table.is_contiguous():
+                raise ValueError(f"expects {name} of torch.float32 on {self.keys.device} without gaps, but got {found} on {where}")
+        assert cos is not None and sin is not None
+        most = self.keys.shape[3] // 2
+        if cos.dim() != 2 or cos.shape[0] < longest or not 1 <= cos.shape[1] <= most or cos.shape != sin.shape:
+            raise ValueError(
+                f"expects cos and sin of one shape, with at least {longest} rows and from 1 to {most} columns, "
+                f"but got {tuple(cos.shape)} and {tuple(sin.shape)}"
+            )
+
+    @staticmethod
+    def _uses_kernel(rows: torch.Tensor, pool: torch.Tensor) -> bool:
+        """Whether rows are put into a pool by one kernel. The executor of the CPU would be slower there than PyTorch."""
+        return pool.is_cuda and takes(*(str(tensor.dtype).removeprefix("torch.") for tensor in (rows, pool)))
+
     def _put(
-        self, where: tuple[torch.Tensor, torch.Tensor], rows: torch.Tensor, pool: torch.Tensor, scales: torch.Tensor | None, is_given: bool
+        self,
+        where: torch.Tensor,
+        rows: torch.Tensor,
+        pool: torch.Tensor,
+        scales: torch.Tensor | None,
+        is_given: bool,
+        rotary: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None,
     ) -> None:
         import torch
 
+        if self._uses_kernel(rows, pool):
+            given = scales if is_given else None
+            cos, sin, positions = rotary or (None, None, None)
+            append(
+                _pack(rows),
+                pool,
+                where,
+                cos=cos,
+                sin=sin,
+                positions=positions,
+                interleaved=self._interleaved and rotary is not None,
+                scales=given,
+                row_scales=None if is_given else scales,
+            )
+            return
+        if rotary is not None:
+            rows = _rotate(rows, *rotary, interleaved=self._interleaved)
+        flat = pool.flatten(0, 1)
         if scales is None:
-            pool[where] = rows.to(pool.dtype)
+            flat[where] = rows.to(pool.dtype)
             return
         is_integer = not pool.dtype.is_floating_point
         largest = torch.iinfo(pool.dtype).max if is_integer else torch.finfo(pool.dtype).max
         rows = rows.float()
         if not is_given:
-            own = rows.abs().amax(dim=-1) / largest
-            scales[where] = scales = torch.where(own > 0, own, 1.0)
+            amounts = rows.abs()
+            own = torch.where(amounts < torch.inf, amounts, 0.0).amax(dim=-1) / largest
+            own = torch.where(own > 0, own.clamp(min=torch.finfo(torch.float32).tiny), 1.0)
+            scales.flatten(0, 1)[where] = scales = own
         elif scales.numel() == 1:
             scales = scales.reshape(1, 1)
         # PyTorch makes NaN of what is too large, and has no such assignment for 8 bits.
-        quotients = (rows / scales[..., None]).clamp(-largest, largest)
+        quotients = (rows * (1 / scales)[..., None]).clamp(-largest, largest)
         small = (quotients.round() if is_integer else quotients).to(pool.dtype)
-        pool.view(torch.uint8)[where] = small.view(torch.uint8)
+        flat.view(torch.uint8)[where] = small.view(torch.uint8)
 
     def _check(self, sequence: int) -> int:
         if not 0 <= sequence < len(self._counts):
@@ -201,3 +262,23 @@ class PagedCache:
     def _tell_lengths(self, sequences: Sequence[int]) -> None:
         if len(sequences):
             self.lengths[self._move(list(sequences))] = self._move([self._counts[s] for s in sequences]).to(self.lengths.dtype)
+
+
+def _pack(rows: torch.Tensor) -> torch.Tensor:
+    """Rows that a kernel reads in pieces of 16 bytes: these, or a copy."""
+    step = 16 // rows.dtype.itemsize
+    is_aligned = rows.data_ptr() % 16 == 0 and all(stride % step == 0 for stride in rows.stride()[:-1])
+    return rows if rows.is_contiguous() or (rows.stride(-1) == 1 and is_aligned) else rows.contiguous()
+
+
+def _rotate(rows: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, positions: torch.Tensor, *, interleaved: bool) -> torch.Tensor:
+    """What `append` makes of rows, in float32."""
+    import torch
+
+    cos, sin = (table[positions][:, None] for table in (cos, sin))
+    pairs = cos.shape[-1]
+    turned, rest = rows.float().split((2 * pairs, rows.shape[-1] - 2 * pairs), dim=-1)
+    low, high = (turned[..., ::2], turned[..., 1::2]) if interleaved else (turned[..., :pairs], turned[..., pairs:])
+    both = low * cos - high * sin, high * cos + low * sin
+    turned = torch.stack(both, dim=-1).flatten(-2) if interleaved else torch.cat(both, dim=-1)
+    return torch.cat((turned, rest), dim=-1)

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""New keys or values in the pages of a cache."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from . import _compiler, _devices, _frameworks, _native, _operands, _schedules
+
+_ROWS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
+_POOLS = {
+    **_ROWS,
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e5m2": "f8E5M2",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+}
+_INTEGERS = {"int32": "i32", "int64": "i64"}
+
+
+def takes(rows_dtype: str, pool_dtype: str) -> bool:
+    """Whether rows of one type, by NumPy's names, can be appended to a pool of another."""
+    return rows_dtype in _ROWS and pool_dtype in _POOLS
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """What a kernel is compiled for."""
+
+    dtype: str
+    pool_dtype: str
+    heads: int
+    head_dim: int
+    page_size: int
+    slots_dtype: str
+    #: Type of the tables, that of positions, and the columns of the tables; None where nothing is rotated.
+    rotary: tuple[str, str, int] | None
+    interleaved: bool
+    #: "one", "heads" or "rows"; None for a pool that is not of 8 bits.
+    scales: str | None
+    #: Whether rows, and the pool, are other than row-major without gaps.
+    strided: tuple[bool, bool]
+
+    def _make_type(self, sizes: str, dtype: str, strided: bool) -> str:
+        if not strided:
+            return f"tensor<{sizes}x{_POOLS[dtype]}>"
+        strides = "?, " * sizes.count("x")
+        step = _operands.get_row_step(self.head_dim, dtype)
+        return f"tensor<{sizes}x{_POOLS[dtype]}, #attn.strided<[{strides}1], divisor = {step}>>"
+
+    def make_module(self) -> _compiler.Module:
+        """The problem in the attn dialect, with arguments as `append` passes them."""
+        row = f"{self.heads}x{self.head_dim}"
+        rows = self._make_type(f"?x{row}", self.dtype, self.strided[0])
+        pool = self._make_type(f"?x{self.page_size}x{row}", self.pool_dtype, self.strided[1])
+        slots = f"tensor<?x{_INTEGERS[self.slots_dtype]}>"
+        arguments, clauses, results, names = [("x", rows), ("slots", slots)], "", [pool], "%p"
+        if self.rotary is not None:
+            dtype, positions, pairs = self.rotary
+            table, numbers = f"tensor<?x{pairs}x{_ROWS[dtype]}>", f"tensor<?x{_INTEGERS[positions]}>"
+            arguments += [("cos", table), ("sin", table), ("positions", numbers)]
+            clauses += f" rotary(%cos, %sin, %positions : {table}, {table}, {numbers})" + " interleaved" * self.interleaved
+        given = {"one": "1x1x1x1", "heads": f"1x1x{self.heads}x1"}
+        if self.scales in given:
+            arguments.append(("scales", f"tensor<{given[self.scales]}xf32>"))
+            clauses += f" scales(%scales : {arguments[-1][1]})"
+        arguments.append(("pool", pool))
+        if self.scales == "rows":
+            results.append(f"tensor<?x{self.page_size}x{self.heads}x1xf32>")
+            arguments.append(("row_scales", results[-1]))
+            clauses += f" row_scales(%row_scales : {results[-1]})"
+            names = "%p, %s"
+        return _compiler.parse(
+            f"func.func @append({', '.join(f'%{name}: {kind}' for name, kind in arguments)}) -> ({', '.join(results)}) {{\n"
+            f"  {names} = attn.append %x to %pool at %slots{clauses} : {rows}, {pool}, {slots}\n"
+            f"  return {names} : {', '.join(results)}\n}}\n"
+        )
+
+
+def append(
+    rows: Any,
+    pool: Any,
+    slots: Any,
+    *,
+    cos: Any = None,
+    sin: Any = None,
+    positions: Any = None,
+    interleaved: bool = False,
+    scales: Any = None,
+    row_scales: Any = None,
+    stream: int | None = None,
+    chip: str | None = None,
+) -> None:
+    """Writes new keys, or values, into the pages of a cache.
+
+    rows        array [tokens, kv_heads, head_dim] in float16, bfloat16 or float32
+    pool        array [pages, page_size, kv_heads, head_dim] that is written, in one of these types or in a float of 8 bits
+    slots       [tokens], int32 or int64: the place of each token in the pool, page * page_size + row. Tokens with another number, as one
+                below 0, are left out; which one of several with one slot is written is not defined
+    cos, sin    rotate rows before: [longest, pairs], float32 or in the type of rows. The first 2 * pairs elements of a row are rotated
+    positions   [tokens], int32 or int64: the row of `cos` and `sin` of each token; one that they do not have counts as their last
+    interleaved rotates element 2 * i with 2 * i + 1, not i with pairs + i
+    scales      of a pool of 8 bits, float32: what its elements are to be multiplied by, one, or one for each head
+    row_scales  [pages, page_size, kv_heads], float32, instead: is written as well, with a scale of each row as `quantize` chooses it
+    stream      as of `attention`
+    chip        as of `attention`
+
+    Queued once, without waiting. No gradients pass. Errors are those of `attention`, and TypeError for arrays that cannot be written.
+    """
+    tensors = {"rows": _read(rows, "rows", 3), "pool": _read(pool, "pool", 4, writable=True), "slots": _read(slots, "slots", 1)}
+    dtype, pool_dtype = _read_types(tensors)
+    tokens, heads, head_dim = tensors["rows"].shape
+    pages, page_size, *row = tensors["pool"].shape
+    if row != [heads, head_dim] or 0 in row:
+        found = f"{tuple(tensors['rows'].shape)} and {tuple(tensors['pool'].shape)}"
+        raise ValueError(f"expects rows and pool to have equal heads and head dimensions of at least 1, but got shapes {found}")
+    rotary = _read_rotary(tensors, dtype, {"cos": cos, "sin": sin, "positions": positions})
+    if interleaved and rotary is None:
+        raise ValueError("expects interleaved with cos, sin and positions alone")
+    kind = _read_scales(tensors, pool_dtype, scales, row_scales)
+    slots_dtype = _check_integers(tensors, "slots")
+    strided = not _operands.normalize_strides(tensors["rows"], "rows"), not _operands.normalize_strides(tensors["pool"], "pool")
+    for name in ("rows", "pool"):
+        _operands.check_address(tensors[name], name)
+    place = _frameworks.get_device(tensors["rows"], "rows")
+    for name, tensor in tensors.items():
+        if (found_place := _frameworks.get_device(tensor, name)) != place:
+            raise ValueError(f"expects {name} on the device of rows, {place}, but got {found_place}")
+    if 0 in (tokens, pages, page_size):
+        return
+    problem = Problem(dtype, pool_dtype, heads, head_dim, page_size, slots_dtype, rotary, bool(interleaved), kind, strided)
+    device = _devices.get_device(*place, chip)
+    kernel = device.get_kernel(problem, _schedules.Bucket.get(tokens, 1, 1))
+    order = ("rows", "slots", "cos", "sin", "positions", "scales", "pool", "row_scales")
+    _devices.run(device, kernel, [tensors[name] for name in order if name in tensors], rows, stream)
+
+
+def _read(array: Any, name: str, rank: int, *, writable: bool = False) -> _native.Tensor:
+    """The memory of an array of so many dimensions."""
+    tensor = _frameworks.make_tensor(array.detach() if _frameworks.is_torch(array) else array, name, writable=writable)
+    if len(tensor.shape) != rank:
+        raise ValueError(f"expects {name} to have {rank} dimension{'s' * (rank > 1)}, but got shape {tuple(tensor.shape)}")
+    return tensor
+
+
+def _read_types(tensors: dict[str, _native.Tensor]) -> tuple[str, str]:
+    dtype, pool_dtype = (_frameworks.get_dtype_name(tensors[name]) for name in ("rows", "pool"))
+    if dtype not in _ROWS:
+        raise TypeError(f"expects rows of float16, bfloat16 or float32, but got {dtype}")
+    if pool_dtype not in _POOLS:
+        raise TypeError(f"expects a pool of {', '.join(_POOLS)}, but got {pool_dtype}")
+    return dtype, pool_dtype
+
+
+def _check_integers(tensors: dict[str, _native.Tensor], name: str) -> str:
+    """Of numbers of tokens their type."""
+    tensor, tokens = tensors[name], tensors["rows"].shape[0]
+    if (dtype := _frameworks.get_dtype_name(tensor)) not in _INTEGERS:
+        raise TypeError(f"expects {name} of int32 or int64, but got {dtype}")
+    if tensor.shape != [tokens] or not _operands.fill_strides(tensor):
+        raise ValueError(f"expects {name} of shape ({tokens},) without gaps, but got shape {tuple(tensor.shape)}")
+    return dtype
+
+
+def _read_rotary(tensors: dict[str, _native.Tensor], dtype: str, given: dict[str, Any]) -> tuple[str, str, int] | None:
+    """Adds what is there of `given`."""
+    missing = [name for name, array in given.items() if array is None]
+    if len(missing) == len(given):
+        return None
+    if missing:
+        raise ValueError(f"expects cos, sin and positions, but got no {' and no '.join(missing)}")
+    for name in ("cos", "sin"):
+        tensors[name] = _read(given[name], name, 2)
+    tensors["positions"] = _read(given["positions"], "positions", 1)
+    kinds = [_frameworks.get_dtype_name(tensors[name]) for name in ("cos", "sin")]
+    if kinds[0] != kinds[1] or kinds[0] not in ("float32", dtype):
+        raise TypeError(f"expects cos and sin of float32, or of {dtype} as rows, but got {kinds[0]} and {kinds[1]}")
+    shapes = [tuple(tensors[name].shape) for name in ("cos", "sin")]
+    most = tensors["rows"].shape[2] // 2
+    if shapes[0] != shapes[1] or shapes[0][0] < 1 or not 1 <= shapes[0][1] <= most:
+        raise ValueError(
+            f"expects cos and sin of one shape, of at least 1 row and from 1 to {most} columns, but got {shapes[0]} and {shapes[1]}"
+        )
+    for name in ("cos", "sin"):
+        if not _operands.fill_strides(tensors[name]):
+            raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {tensors[name].strides} elements")
+        _operands.check_address(tensors[name], name)
+    return kinds[0], _check_integers(tensors, "positions"), shapes[0][1]
+
+
+def _read_scales(tensors: dict[str, _native.Tensor], pool_dtype: str, scales: Any, row_scales: Any) -> str | None:
+    """Adds what is there, and gives what it is."""
+    given = [name for name, array in (("scales", scales), ("row_scales", row_scales)) if array is not None]
+    if not _operands.is_float8(pool_dtype):
+        if given:
+            raise ValueError(f"expects {given[0]} for a pool of 8 bits alone, but got some for {pool_dtype}")
+        return None
+    if len(given) != 1:
+        raise ValueError(f"expects scales or row_scales for a pool of {pool_dtype}, but got {'both' if given else 'neither'}")
+    pages, page_size, heads, _ = tensors["pool"].shape
+    if scales is None:
+        array, name, shape = row_scales, "row_scales", [pages, page_size, heads]
+    else:
+        array, name, shape = scales, "scales", [heads]
+    tensor = _frameworks.make_tensor(array, name, writable=scales is None)
+    if (dtype := _frameworks.get_dtype_name(tensor)) != "float32":
+        raise TypeError(f"expects {name} of float32, but got {dtype}")
+    found = list(tensor.shape)
+    is_one = scales is not None and all(size == 1 for size in found)
+    if found != shape and not is_one and not (scales is not None and found == [1, heads]):
+        raise ValueError(f"expects {name} of shape {tuple(shape)}{', or one' * (scales is not None)}, but got shape {tuple(found)}")
+    if not _operands.fill_strides(tensor):
+        raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {tensor.strides} elements")
+    tensor.shape = [1, 1, 1 if is_one else heads, 1] if scales is not None else [*shape, 1]
+    tensor.strides = _operands.get_row_major(tensor.shape)
+    tensors[name] = tensor
+    if scales is None:
+        return "rows"
+    return "one" if is_one else "heads"

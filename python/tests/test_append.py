@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""New rows in pages on the CPU, beside their definition in float32."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import attune_mlir as attune
+
+F32 = np.float32
+PAGES, PAGE_SIZE = 5, 8
+
+
+def make(seed, *shape):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def make_slots(tokens, seed=9):
+    """Distinct places, but for the second token, which has none."""
+    slots = np.random.default_rng(seed).permutation(PAGES * PAGE_SIZE)[:tokens]
+    slots[1] = -1
+    return slots
+
+
+def rotate(x, cos, sin, positions, interleaved):
+    x, (cos, sin) = x.astype(F32), (table.astype(F32)[positions][:, None] for table in (cos, sin))
+    pairs = cos.shape[-1]
+    out = x.copy()
+    low = slice(0, 2 * pairs, 2) if interleaved else slice(0, pairs)
+    high = slice(1, 2 * pairs, 2) if interleaved else slice(pairs, 2 * pairs)
+    out[..., low] = x[..., low] * cos - x[..., high] * sin
+    out[..., high] = x[..., high] * cos + x[..., low] * sin
+    return out
+
+
+def put(pool, slots, rows):
+    """A pool with rows where these belong."""
+    pool = pool.copy()
+    exists = slots >= 0
+    pool.reshape(-1, *pool.shape[2:])[slots[exists]] = rows[exists]
+    return pool
+
+
+@pytest.mark.parametrize("integer", [np.int32, np.int64])
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16, F32])
+@pytest.mark.parametrize(("heads", "size"), [(2, 64), (5, 20), (1, 96)])
+def test_rows(heads, size, kind, integer):
+    rows, pool = make(1, 11, heads, size).astype(kind), make(2, PAGES, PAGE_SIZE, heads, size).astype(kind)
+    slots = make_slots(11).astype(integer)
+    expected = put(pool, slots, rows)
+    assert attune.append(rows, pool, slots) is None
+    np.testing.assert_array_equal(pool.view(np.uint8), expected.view(np.uint8))
+
+
+def test_strides():
+    """Rows and pools that are parts of others."""
+    qkv, pools = make(1, 11, 6, 64).astype(np.float16), make(2, PAGES, 2, PAGE_SIZE, 2, 64).astype(np.float16)
+    slots = make_slots(11)
+    for part in range(2):
+        rows, pool = qkv[:, 2 + 2 * part : 4 + 2 * part], pools[:, part]
+        expected = put(pool, slots, rows)
+        attune.append(rows, pool, slots)
+        np.testing.assert_array_equal(pool, expected)
+    # Pages that have heads first.
+    pool = make(3, PAGES, 2, PAGE_SIZE, 64).astype(np.float16)
+    expected = put(np.ascontiguousarray(pool.swapaxes(1, 2)), slots, qkv[:, :2])
+    attune.append(qkv[:, :2], pool.swapaxes(1, 2), slots)
+    np.testing.assert_array_equal(pool.swapaxes(1, 2), expected)
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize(("size", "pairs"), [(64, 32), (64, 16), (20, 3)])
+@pytest.mark.parametrize("table", [F32, np.float16])
+def test_rotated(table, size, pairs, interleaved):
+    rows, pool = make(1, 11, 3, size).astype(np.float16), make(2, PAGES, PAGE_SIZE, 3, size).astype(F32)
+    angles = make(3, 40, pairs)
+    cos, sin = np.cos(angles).astype(table), np.sin(angles).astype(table)
+    positions = np.random.default_rng(4).integers(0, 40, 11).astype(np.int32)
+    slots = make_slots(11)
+    expected = put(pool, slots, rotate(rows, cos, sin, positions, interleaved))
+    attune.append(rows, pool, slots, cos=cos, sin=sin, positions=positions, interleaved=interleaved)
+    np.testing.assert_allclose(pool, expected, rtol=0, atol=1e-6)
+    # What is beyond the tables reads their last row.
+    positions[:] = [40, -1] + [1000] * 9
+    expected = put(pool, slots, rotate(rows, cos, sin, np.full(11, 39), interleaved))
+    attune.append(rows, pool, slots, cos=cos, sin=sin, positions=positions, interleaved=interleaved)
+    np.testing.assert_allclose(pool, expected, rtol=0, atol=1e-6)
+
+
+def find_scales(rows, kind):
+    amounts = np.abs(rows)
+    amounts = np.where(amounts < np.inf, amounts, F32(0)).max(axis=-1)
+    return np.where(amounts == 0, F32(1), np.maximum(amounts / F32(ml_dtypes.finfo(kind).max), F32(2.0**-126)))
+
+
+def narrow(rows, scales, kind):
+    largest = F32(ml_dtypes.finfo(kind).max)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.clip(rows * (F32(1) / scales)[..., None], -largest, largest).astype(kind)
+
+
+@pytest.mark.parametrize("kind", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+@pytest.mark.parametrize(("heads", "size"), [(2, 64), (5, 20)])
+def test_scales_of_rows(heads, size, kind):
+    rows = make(1, 11, heads, size).astype(F32)
+    rows[2], rows[3, 0, 1], rows[3, 0, 2], rows[4, 0, 3] = 0, np.inf, -np.inf, np.nan
+    pool = make(2, PAGES, PAGE_SIZE, heads, size).astype(kind)
+    row_scales = make(3, PAGES, PAGE_SIZE, heads).astype(F32)
+    slots = make_slots(11)
+    scales = find_scales(rows, kind)
+    expected, expected_scales = put(pool, slots, narrow(rows, scales, kind)), put(row_scales, slots, scales)
+    attune.append(rows, pool, slots, row_scales=row_scales)
+    np.testing.assert_array_equal(row_scales, expected_scales)
+    np.testing.assert_array_equal(pool.astype(F32), expected.astype(F32))
+
+
+@pytest.mark.parametrize("given", [0.02, [0.02, 0.05], [[0.02, 0.05]]], ids=str)
+def test_scales_that_are_given(given):
+    kind = ml_dtypes.float8_e4m3fn
+    rows, pool = make(1, 11, 2, 64).astype(ml_dtypes.bfloat16), make(2, PAGES, PAGE_SIZE, 2, 64).astype(kind)
+    rows[0] *= 1000
+    scales, slots = np.array(given, F32), make_slots(11)
+    expected = put(pool, slots, narrow(rows.astype(F32), np.broadcast_to(scales.reshape(1, -1), (11, 2)), kind))
+    attune.append(rows, pool, slots, scales=scales)
+    np.testing.assert_array_equal(pool.view(np.uint8), expected.view(np.uint8))
+
+
+def test_nothing():
+    pool = make(2, PAGES, PAGE_SIZE, 2, 64).astype(np.float16)
+    before = pool.copy()
+    attune.append(np.zeros((0, 2, 64), np.float16), pool, np.zeros(0, np.int64))
+    np.testing.assert_array_equal(pool, before)
+
+
+ROWS, POOL, SLOTS = np.zeros((3, 2, 8), np.float16), np.zeros((2, 4, 2, 8), np.float16), np.zeros(3, np.int64)
+TABLE, PLACES = np.zeros((4, 4), F32), np.zeros(3, np.int32)
+NARROW, SCALES = np.zeros((2, 4, 2, 8), ml_dtypes.float8_e4m3fn), np.zeros((2, 4, 2), F32)
+
+
+@pytest.mark.parametrize(
+    ("error", "text", "arguments"),
+    [
+        (TypeError, "expects rows of float16, bfloat16 or float32, but got int64", {"rows": np.zeros((3, 2, 8), np.int64)}),
+        (ValueError, r"expects rows to have 3 dimensions, but got shape \(3, 16\)", {"rows": ROWS.reshape(3, 16)}),
+        (TypeError, "expects a pool of float16, .*, but got int8", {"pool": np.zeros((2, 4, 2, 8), np.int8)}),
+        (
+            ValueError,
+            r"expects rows and pool to have equal heads .* but got shapes \(3, 2, 8\) and \(2, 4, 1, 8\)",
+            {"pool": POOL[:, :, :1]},
+        ),
+        (TypeError, "expects slots of int32 or int64, but got float32", {"slots": np.zeros(3, F32)}),
+        (ValueError, r"expects slots of shape \(3,\) without gaps, but got shape \(2,\)", {"slots": SLOTS[:2]}),
+        (ValueError, "expects cos, sin and positions, but got no sin and no positions", {"cos": TABLE}),
+        (
+            TypeError,
+            "expects cos and sin of float32, or of float16 as rows",
+            {"cos": TABLE, "sin": TABLE.astype(float), "positions": PLACES},
+        ),
+        (ValueError, "from 1 to 4 columns, but got", {"cos": np.zeros((4, 5), F32), "sin": np.zeros((4, 5), F32), "positions": PLACES}),
+        (ValueError, "expects cos in row-major order without gaps", {"cos": TABLE.T, "sin": TABLE, "positions": PLACES}),
+        (ValueError, "expects interleaved with cos, sin and positions alone", {"interleaved": True}),
+        (ValueError, "expects scales for a pool of 8 bits alone, but got some for float16", {"scales": np.ones(1, F32)}),
+        (ValueError, "expects scales or row_scales for a pool of float8_e4m3fn, but got neither", {"pool": NARROW}),
+        (ValueError, "but got both", {"pool": NARROW, "scales": np.ones(1, F32), "row_scales": SCALES}),
+        (TypeError, "expects scales of float32, but got float64", {"pool": NARROW, "scales": np.ones(1)}),
+        (ValueError, r"expects scales of shape \(2,\), or one, but got shape \(3,\)", {"pool": NARROW, "scales": np.ones(3, F32)}),
+        (
+            ValueError,
+            r"expects row_scales of shape \(2, 4, 2\), but got shape \(2, 4, 1\)",
+            {"pool": NARROW, "row_scales": SCALES[:, :, :1]},
+        ),
+    ],
+)
+def test_errors(error, text, arguments):
+    given = {"rows": ROWS, "pool": POOL, "slots": SLOTS, **arguments}
+    with pytest.raises(error, match=text):
+        attune.append(given.pop("rows"), given.pop("pool"), given.pop("slots"), **given)
+
+
+def test_pools_are_written():
+    pool = POOL.copy()
+    pool.flags.writeable = False
+    with pytest.raises(TypeError, match="expects pool to be a writable array"):
+        attune.append(ROWS, pool, SLOTS)
