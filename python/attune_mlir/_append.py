@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from . import _compiler, _devices, _frameworks, _native, _operands, _schedules
+from . import _compiler, _devices, _frameworks, _known, _native, _operands, _schedules
 
 _ROWS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
 _POOLS = {
@@ -108,6 +108,18 @@ def append(
 
     Queued once, without waiting. No gradients pass. Errors are those of `attention`, and TypeError for arrays that cannot be written.
     """
+    given = {"rows": rows, "pool": pool, "slots": slots, "cos": cos, "sin": sin, "positions": positions}
+    given |= {"scales": scales, "row_scales": row_scales}
+    kind, known = ("append", bool(interleaved)), (False, None, None, None, False, "bshd", chip)
+    # Nothing is returned, which is not that it was not known.
+    if stream is None and _known.repeat(kind, known, given.values()) is not None:
+        return
+    _compute(given, bool(interleaved), stream, chip, _known.Attempt(kind, known, given))
+
+
+def _compute(given: dict[str, Any], interleaved: bool, stream: int | None, chip: str | None, attempt: _known.Attempt) -> None:
+    """Checks, compiles and launches."""
+    rows, pool, slots = given["rows"], given["pool"], given["slots"]
     tensors = {"rows": _read(rows, "rows", 3), "pool": _read(pool, "pool", 4, writable=True), "slots": _read(slots, "slots", 1)}
     dtype, pool_dtype = _read_types(tensors)
     tokens, heads, head_dim = tensors["rows"].shape
@@ -115,10 +127,10 @@ def append(
     if row != [heads, head_dim] or 0 in row:
         found = f"{tuple(tensors['rows'].shape)} and {tuple(tensors['pool'].shape)}"
         raise ValueError(f"expects rows and pool to have equal heads and head dimensions of at least 1, but got shapes {found}")
-    rotary = _read_rotary(tensors, dtype, {"cos": cos, "sin": sin, "positions": positions})
+    rotary = _read_rotary(tensors, dtype, {name: given[name] for name in ("cos", "sin", "positions")})
     if interleaved and rotary is None:
         raise ValueError("expects interleaved with cos, sin and positions alone")
-    kind = _read_scales(tensors, pool_dtype, scales, row_scales)
+    scales = _read_scales(tensors, pool_dtype, given["scales"], given["row_scales"])
     slots_dtype = _check_integers(tensors, "slots")
     strided = not _operands.normalize_strides(tensors["rows"], "rows"), not _operands.normalize_strides(tensors["pool"], "pool")
     for name in ("rows", "pool"):
@@ -129,11 +141,13 @@ def append(
             raise ValueError(f"expects {name} on the device of rows, {place}, but got {found_place}")
     if 0 in (tokens, pages, page_size):
         return
-    problem = Problem(dtype, pool_dtype, heads, head_dim, page_size, slots_dtype, rotary, bool(interleaved), kind, strided)
+    problem = Problem(dtype, pool_dtype, heads, head_dim, page_size, slots_dtype, rotary, interleaved, scales, strided)
     device = _devices.get_device(*place, chip)
     kernel = device.get_kernel(problem, _schedules.Bucket.get(tokens, 1, 1))
     order = ("rows", "slots", "cos", "sin", "positions", "scales", "pool", "row_scales")
-    _devices.run(device, kernel, [tensors[name] for name in order if name in tensors], rows, stream)
+    arguments, queue = _devices.run(device, kernel, [tensors[name] for name in order if name in tensors], rows, stream)
+    if not device.is_host:
+        attempt.learn([], _devices.find_places(kernel), arguments, kernel, queue)
 
 
 def _read(array: Any, name: str, rank: int, *, writable: bool = False) -> _native.Tensor:

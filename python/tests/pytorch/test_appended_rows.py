@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What one kernel puts into a cache in pages, beside PyTorch's operations."""
 
+import re
+
 import pytest
 import torch
 
 import attune_mlir as attune
+from attune_mlir import _append
 
 SIZES = {"kv_heads": 2, "head_dim": 64, "sequences": 3, "longest": 40}
 
@@ -83,3 +86,26 @@ def test_errors_of_tables():
     ):
         with pytest.raises(ValueError, match=text):
             attune.PagedCache(12, 8, **SIZES, **options)
+
+
+def test_known_calls(device, monkeypatch, capfd):
+    """Of calls that differ in contents alone, only the first goes the long way. The tests' driver computes nothing."""
+    monkeypatch.setenv("FAKE_DRIVER_TRACE", "1")
+    calls, compute = [], _append._compute
+    monkeypatch.setattr(_append, "_compute", lambda *arguments: calls.append(arguments) or compute(*arguments))
+    pool, scales = torch.zeros(4, 8, 2, 64).to(torch.float8_e4m3fn), torch.ones(4, 8, 2)
+    table = torch.ones(40, 32)
+
+    def append(**options):
+        places = {"slots": torch.arange(5), "positions": torch.arange(5), **options}
+        attune.append(make(1, 5, 2, 64), pool, **places, cos=table, sin=table, row_scales=scales)
+
+    for _ in range(3):
+        append()
+    assert len(calls) == 1
+    append(interleaved=True)
+    append(slots=torch.arange(5, dtype=torch.int32))
+    assert len(calls) == 3
+    with pytest.raises(ValueError, match="expects slots of shape"):
+        append(slots=torch.arange(4))
+    assert len(re.findall("driver: cuLaunchKernel grid 5,1,1 ", capfd.readouterr().err)) == 5
