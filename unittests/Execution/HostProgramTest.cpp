@@ -239,7 +239,7 @@ TEST_F(HostProgramTest, NamesTheOpThatItCannotExecute) {
 static constexpr StringLiteral kSquare = R"(
   func.func @main(%t: tensor<?xf32>) -> tensor<?xf32> {
     %one = arith.constant 1 : index
-    %b = bufferization.to_buffer %t : tensor<?xf32> to memref<?xf32>
+    %b = bufferization.to_buffer %t read_only : tensor<?xf32> to memref<?xf32>
     gpu.launch_func @k::@increment blocks in (%one, %one, %one) threads in (%one, %one, %one) args(%b : memref<?xf32>)
     %r = arith.mulf %t, %t : tensor<?xf32>
     return %r : tensor<?xf32>
@@ -261,6 +261,40 @@ TEST_F(HostProgramTest, ComputesOnTheCPUBetweenKernels) {
   size_t allocations = device.allocations.size();
   ASSERT_FALSE(last.relaunch(/*computes=*/true));
   EXPECT_EQ(getResult(), (std::vector<float>{36, 25}));
+  EXPECT_EQ(device.allocations.size(), allocations);
+}
+
+TEST_F(HostProgramTest, KeepsWhatKernelsChange) {
+  device.kernels["increment"] = [&](const LaunchShape &,
+                                    ArrayRef<void *> words) {
+    ++**static_cast<float **>(words[1]);
+  };
+  EXPECT_EQ(run(R"(
+    func.func @main(%t: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
+      %one = arith.constant 1 : index
+      %b = bufferization.to_buffer %t : tensor<?xf32> to memref<?xf32>
+      gpu.launch_func @k::@increment blocks in (%one, %one, %one) threads in (%one, %one, %one) args(%b : memref<?xf32>)
+      %r = bufferization.to_tensor %b restrict writable : memref<?xf32> to tensor<?xf32>
+      return %r, %t : tensor<?xf32>, tensor<?xf32>
+    }
+    gpu.binary @k [#gpu.object<#nvvm.target,
+        kernels = <[#gpu.kernel_metadata<"increment", () -> ()>]>, bin = "image">]
+  )",
+                {3, 5}),
+            "");
+  auto read = [&](size_t result) {
+    return llvm::cantFail(last.getResults()[result].tensor->read()).toFloats();
+  };
+  std::vector<float> old{3, 5};
+  EXPECT_EQ(read(0), (std::vector<float>{4, 5}));
+  EXPECT_EQ(read(1), old);
+  // Kernels alone, which change what they changed, and then all.
+  ASSERT_FALSE(last.relaunch());
+  EXPECT_EQ(read(0), (std::vector<float>{5, 5}));
+  size_t allocations = device.allocations.size();
+  ASSERT_FALSE(last.relaunch(/*computes=*/true));
+  EXPECT_EQ(read(0), (std::vector<float>{4, 5}));
+  EXPECT_EQ(read(1), old);
   EXPECT_EQ(device.allocations.size(), allocations);
 }
 

@@ -240,6 +240,33 @@ TEST_F(ProblemTest, PagesAreThoseOfThePool) {
   EXPECT_TRUE(problem->unusedSizes.empty());
 }
 
+TEST_F(ProblemTest, SlotsAreDistinctOrNone) {
+  sizes.named["tokens"] = 40;
+  sizes.named["pages"] = 4;
+  FailureOr<Problem> problem = analyze(R"(
+    !pool = tensor<?x8x2x32xf16>
+    func.func @f(%x: tensor<?x2x32xf16>, %s: tensor<?xi64>, %p: !pool) -> !pool {
+      %o = attn.append %x to %p at %s : tensor<?x2x32xf16>, !pool, tensor<?xi64>
+      return %o : !pool
+    })");
+  ASSERT_TRUE(succeeded(problem)) << message;
+  const ProblemArgument &slots = problem->arguments[1];
+  EXPECT_EQ(slots.use, Use::Slot);
+  EXPECT_EQ(slots.limit, 4 * 8);
+  EXPECT_EQ(problem->arguments[2].shape.sizes.front(), 4);
+  std::set<float> seen;
+  int64_t none = 0;
+  for (float slot : makeInput(slots, 1, 0).toFloats()) {
+    none += slot == -1;
+    if (slot == -1)
+      continue;
+    EXPECT_TRUE(slot >= 0 && slot < 32);
+    EXPECT_TRUE(seen.insert(slot).second);
+  }
+  // Every seventh, and the last eight of forty, of which one is such.
+  EXPECT_EQ(none, 6 + 8 - 1);
+}
+
 TEST_F(ProblemTest, StartsAreOneMoreThanBatches) {
   sizes.named["batch"] = 3;
   sizes.named["seq-q"] = 40;

@@ -68,6 +68,24 @@ TEST(DeviceTensor, FindsWritesIntoGaps) {
             std::string::npos);
 }
 
+TEST(DeviceTensor, CopiesElementsAndHasPoisonBetweenThem) {
+  FakeDevice device;
+  TensorShape shape{DataType::F32, {2, 2}, {4, 1}};
+  Tensor source(shape);
+  for (int64_t element : {0, 1, 4, 5})
+    source.store(element, static_cast<double>(element));
+  auto tensor = llvm::cantFail(DeviceTensor::create(device, source));
+  std::vector<float> expected{0, 1, 4, 5};
+  EXPECT_EQ(llvm::cantFail(tensor->read()).toFloats(), expected);
+  auto copy = makeTensor(device, shape);
+  ASSERT_FALSE(copy->assign(*tensor));
+  EXPECT_EQ(llvm::cantFail(copy->read()).toFloats(), expected);
+  write(*tensor, 3, 0);
+  llvm::Error error = copy->assign(*tensor);
+  EXPECT_NE(llvm::toString(std::move(error)).find("between the elements"),
+            std::string::npos);
+}
+
 TEST(DeviceTensor, RefusesWhatNoMachineCanHold) {
   FakeDevice device;
   auto tensor = DeviceTensor::create(

@@ -222,7 +222,8 @@ def Knobs_Quantize : KnobSet<"quantize", "Quantize", [Knob_NumWarps], [
 // New rows of a cache in pages
 //===----------------------------------------------------------------------===//
 
-def Knobs_Append : KnobSet<"append", "Append", [Knob_NumWarps], [
+// Sets have the order of these names, in which attention is the first one.
+def Knobs_PagedAppend : KnobSet<"append", "Append", [Knob_NumWarps], [
   ProblemSize<"tokens", "Number of tokens whose rows are appended">,
   ProblemSize<"heads", "Number of heads">,
   ProblemSize<"pages", "Number of pages of the pool">
