@@ -61,6 +61,8 @@ AppendOptions::getProblem(const CommonOptions &common) const {
   if (Error error =
           common.checkDynamic({Size::Tokens, Size::Heads, Size::Pages}))
     return error;
+  if (common.batch.getNumOccurrences())
+    return makeError("expects no --batch with --op=append");
   if (Error error =
           read(problem.tokens, common.getSize(tokens, {}, Size::Tokens)))
     return error;
