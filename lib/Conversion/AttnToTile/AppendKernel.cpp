@@ -9,6 +9,7 @@
 #include "NarrowRows.h"
 #include "Views.h"
 #include "attune/Conversion/KernelOutliner.h"
+#include "attune/Schedule/Attention/AppendPieces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -26,11 +27,10 @@ struct AppendOperands {
   Value rows, slots, cos, sin, positions, scales, pool, rowScales;
 };
 
-/// Neighbouring elements of a row.
-struct Piece {
-  int64_t first, width;
-  /// Of f32, of all heads of the workgroup.
-  Value tile = {};
+/// With what is in it.
+struct Piece : AppendPiece {
+  /// Of all heads of the workgroup; of f32 once they are computed with.
+  Value tile;
 };
 
 class AppendBuilder {
@@ -62,8 +62,9 @@ private:
     return viewPart(b, viewPart(b, buffer, page), row);
   }
   /// Of 2-D rows, the elements of a piece.
-  Value viewPiece(Value view, const Piece &piece);
-  TileType getType(const Piece &piece, Type element);
+  Value viewPiece(Value view, const AppendPiece &piece);
+  TileType getType(const AppendPiece &piece, Type element);
+  /// The rows as they are.
   SmallVector<Piece> loadRows();
   /// A row of a table for each head, by columns.
   Value loadAngles(Value table, const Piece &piece);
@@ -71,7 +72,7 @@ private:
   void rotateNeighbours(Piece &piece);
   /// Reciprocals of the scales, which are written if they are new.
   Value findFactors(ArrayRef<Piece> pieces, Value page, Value row);
-  void buildRows(Value page, Value row);
+  void buildRows(MutableArrayRef<Piece> pieces, Value page, Value row);
 
   TileBuilder b;
   attn::AppendOp op;
@@ -93,7 +94,7 @@ void AppendBuilder::locate() {
       b.createOrFold<arith::RemUIOp>(number, tiles), constant(rows));
 }
 
-Value AppendBuilder::viewPiece(Value view, const Piece &piece) {
+Value AppendBuilder::viewPiece(Value view, const AppendPiece &piece) {
   if (piece.width == op.getHeadDim())
     return view;
   SmallVector<OpFoldResult> offsets{b.getIndexAttr(0),
@@ -104,34 +105,20 @@ Value AppendBuilder::viewPiece(Value view, const Piece &piece) {
   return memref::SubViewOp::create(b, view, offsets, extents, strides);
 }
 
-TileType AppendBuilder::getType(const Piece &piece, Type element) {
+TileType AppendBuilder::getType(const AppendPiece &piece, Type element) {
   LaneRows ofWarp(piece.width, op.getRowsType().getElementTypeBitWidth(),
                   lanes);
   return TileType::get({rows, ofWarp.columns}, element);
 }
 
 SmallVector<Piece> AppendBuilder::loadRows() {
-  int64_t pairs = op.getRotatedPairs(), rotated = 2 * pairs,
-          headDim = op.getHeadDim();
   SmallVector<Piece> pieces;
-  if (op.getInterleaved())
-    pieces.push_back({0, rotated});
-  else if (rotated)
-    pieces = {{0, pairs}, {pairs, pairs}};
-  if (rotated < headDim)
-    pieces.push_back({rotated, headDim - rotated});
   Value view = viewPart(b, operands.rows, token);
-  for (Piece &piece : pieces)
-    piece.tile = widen(
-        b,
-        createLoad(b, getType(piece, op.getRowsType().getElementType()),
-                   viewPiece(view, piece), ValueRange{firstHead, constant(0)}));
-  if (!rotated)
-    return pieces;
-  if (op.getInterleaved())
-    rotateNeighbours(pieces[0]);
-  else
-    rotateHalves(pieces[0], pieces[1]);
+  for (const AppendPiece &piece : getAppendPieces(op))
+    pieces.push_back(
+        {piece, createLoad(b, getType(piece, op.getRowsType().getElementType()),
+                           viewPiece(view, piece),
+                           ValueRange{firstHead, constant(0)})});
   return pieces;
 }
 
@@ -224,13 +211,19 @@ Value AppendBuilder::findFactors(ArrayRef<Piece> pieces, Value page,
   return invert(b, scales);
 }
 
-void AppendBuilder::buildRows(Value page, Value row) {
+void AppendBuilder::buildRows(MutableArrayRef<Piece> pieces, Value page,
+                              Value row) {
   if (operands.cos) {
     Value last =
         arith::SubIOp::create(b, getSize(operands.cos, 0), constant(1));
     position = arith::MinUIOp::create(b, loadIndex(operands.positions), last);
   }
-  SmallVector<Piece> pieces = loadRows();
+  for (Piece &piece : pieces)
+    piece.tile = widen(b, piece.tile);
+  if (op.getInterleaved())
+    rotateNeighbours(pieces[0]);
+  else if (operands.cos)
+    rotateHalves(pieces[0], pieces[1]);
   auto element = cast<FloatType>(op.getPoolType().getElementType());
   Value factors;
   if (operands.scales || operands.rowScales)
@@ -248,6 +241,9 @@ void AppendBuilder::buildRows(Value page, Value row) {
 
 void AppendBuilder::build() {
   locate();
+  // While it waits for the slot, which few tokens do not have. (Where rows are
+  // copied as they are, LLVM moves the loads to the stores.)
+  SmallVector<Piece> pieces = loadRows();
   Value slot = loadIndex(operands.slots), page = getSize(operands.pool, 1),
         places = arith::MulIOp::create(b, getSize(operands.pool, 0), page);
   // Unsigned: what is below 0 is no slot either.
@@ -255,7 +251,7 @@ void AppendBuilder::build() {
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, slot, places);
   auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
   b.setInsertionPointToStart(branch.thenBlock());
-  buildRows(arith::DivUIOp::create(b, slot, page),
+  buildRows(pieces, arith::DivUIOp::create(b, slot, page),
             arith::RemUIOp::create(b, slot, page));
 }
 
@@ -282,13 +278,9 @@ void attune::outlineAppend(attn::AppendOp op, tile::TargetAttr target,
     operands.rowScales = kernel.addArgument(outliner.makeUpdate(
         cast<OpResult>(op.getNewScales()), op.getRowScales(), "row_scales"));
 
-  int64_t warps = op.getScheduleAttr().getNumWarps(), lanes = target.getLanes(),
-          pairs = op.getRotatedPairs(), width = op.getHeadDim();
-  // That of the widest pieces.
-  if (pairs)
-    width =
-        std::max(op.getInterleaved() ? 2 * pairs : pairs, width - 2 * pairs);
-  LaneRows ofWarp(width, op.getRowsType().getElementTypeBitWidth(), lanes);
+  int64_t warps = op.getScheduleAttr().getNumWarps(), lanes = target.getLanes();
+  LaneRows ofWarp(getWidestPiece(op), op.getRowsType().getElementTypeBitWidth(),
+                  lanes);
   int64_t heads = warps * ofWarp.rows;
   AppendBuilder(kernel.getBody(), op, operands, heads, lanes).build();
   HostProduct grid;

@@ -3,6 +3,7 @@
 // attn.append as an op that can be tuned.
 
 #include "RowsTunable.h"
+#include "attune/Schedule/Attention/AppendPieces.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -23,6 +24,26 @@ struct SizedDim {
   size_t size;
 };
 } // namespace
+
+SmallVector<AppendPiece, 3> attune::getAppendPieces(AppendOp op) {
+  int64_t pairs = op.getRotatedPairs(), rotated = 2 * pairs,
+          headDim = op.getHeadDim();
+  SmallVector<AppendPiece, 3> pieces;
+  if (op.getInterleaved())
+    pieces.push_back({0, rotated});
+  else if (rotated)
+    pieces = {{0, pairs}, {pairs, pairs}};
+  if (rotated < headDim)
+    pieces.push_back({rotated, headDim - rotated});
+  return pieces;
+}
+
+int64_t attune::getWidestPiece(AppendOp op) {
+  int64_t width = 0;
+  for (const AppendPiece &piece : getAppendPieces(op))
+    width = std::max(width, piece.width);
+  return width;
+}
 
 static SmallVector<SizedDim> getSizedDims(AppendOp op) {
   SmallVector<SizedDim> dims{{op.getRows(), 0, kTokens},
@@ -54,7 +75,8 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
   ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr target,
                                        const SizeMap &sizes) const {
     constexpr int64_t kBytesOfLane = 16, kMostWarps = 8;
-    RankedTensorType rows = cast<AppendOp>(op).getRowsType();
+    auto append = cast<AppendOp>(op);
+    RankedTensorType rows = append.getRowsType();
     SmallVector<int64_t> values(AppendAttr::getSet().getDefaults());
     int64_t heads = rows.getDimSize(1);
     if (ShapedType::isDynamic(heads)) {
@@ -63,9 +85,9 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
         return AppendAttr::get(op->getContext(), values);
       heads = known->second;
     }
-    int64_t bytes =
-                static_cast<int64_t>(llvm::PowerOf2Ceil(rows.getDimSize(2))) *
-                rows.getElementTypeBitWidth() / 8,
+    int64_t bytes = static_cast<int64_t>(
+                        llvm::PowerOf2Ceil(getWidestPiece(append))) *
+                    rows.getElementTypeBitWidth() / 8,
             ofWarp = target.getLanes() * kBytesOfLane,
             perWarp = std::max<int64_t>(ofWarp / bytes, 1);
     int64_t &warps = values.front();

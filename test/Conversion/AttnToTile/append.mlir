@@ -4,7 +4,8 @@
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-select-schedule --convert-attn-to-tile --canonicalize --cse | FileCheck %s
 
-// A workgroup has a token: sixteen lanes read a row of 128 elements of 16 bits, so that four warps read eight heads.
+// A workgroup has a token: sixteen lanes read a row of 128 elements of 16 bits, so that four warps read eight heads. It does while it
+// waits for the slot.
 // CHECK-LABEL: gpu.func @rows_append
 // CHECK-SAME:    %[[X:[^ ]+]]: memref<?x8x128xbf16>, %[[SLOTS:[^ ]+]]: memref<?xi64>, %[[POOL:[^ ]+]]: memref<?x16x8x128xbf16>)
 // CHECK-SAME:    known_block_size = array<i32: 128, 1, 1>
@@ -12,10 +13,10 @@
 // CHECK-SAME:    #launch.buffer<name = "slots", type = i64, rank = 1, access = read>
 // CHECK-SAME:    #launch.buffer<name = "pool", type = bf16, rank = 4, access = read_write>
 // CHECK-SAME:    grid = <dim(0, 0) * dim(0, 1) ceildiv 8>
+// CHECK: tile.load {{.+}} -> <8x128xbf16, registers>
 // CHECK: %[[SLOT:.+]] = memref.load %[[SLOTS]]
 // CHECK: arith.cmpi ult
 // CHECK: scf.if
-// CHECK:   %[[ROWS:.+]] = tile.load {{.+}} -> <8x128xbf16, registers>
 // CHECK:   tile.store %{{.+}}, {{.+}} : <8x128xbf16, registers>, memref<8x128xbf16
 // CHECK-LABEL: func.func @rows
 // CHECK-SAME:    %[[TENSOR:[^ ]+]]: tensor<?x16x8x128xbf16>)
@@ -28,8 +29,9 @@ func.func @rows(%x: tensor<?x8x128xbf16>, %slots: tensor<?xi64>, %pool: tensor<?
   return %p : tensor<?x16x8x128xbf16>
 }
 
-// Both halves of what is rotated, and the rest, with one scale of a row.
+// Both halves of what is rotated, and the rest, with one scale of a row. Eight lanes read the widest of these.
 // CHECK-LABEL: gpu.func @halves_append
+// CHECK-SAME:    known_block_size = array<i32: 64, 1, 1>
 // CHECK-SAME:    access = read_write
 // CHECK-SAME:    #launch.buffer<name = "row_scales", type = f32, rank = 4, access = read_write>
 // CHECK-COUNT-3: tile.load {{.+}} -> <{{.+}}x{{32|64}}xf16, registers>
