@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attention with dropout, on tensors of PyTorch.
 
-Kernels read a seed and an offset, which PyTorch's generator draws on the device of the tensors: a graph of CUDA that is launched
-again draws others, and a checkpoint that computes again, with the state that the generator had, the same ones.
+    attune::attention_dropout(q, k, v, random, alibi_slopes, sinks, *, probability, causal, window, softcap, scale, layout, chip)
+      -> (out, lse)
+    attune::attention_dropout_backward(out_grad, lse_grad, q, k, v, random, out, lse, alibi_slopes, sinks, *, probability, causal,
+                                       window, softcap, scale, layout, chip, wanted) -> (q_grad, k_grad, v_grad, sinks_grad)
+
+Kernels read `random`, a seed and an offset, which PyTorch's generator draws on the device of the tensors: a graph of CUDA that is
+launched again draws others, and a checkpoint that computes again, with the state that the generator had, the same ones. The
+operators are what torch.compile, torch.export and fake tensors see; plain calls go past them.
 """
 
 from __future__ import annotations
@@ -13,56 +19,119 @@ import torch
 
 from . import _attention, _torch
 
+_OPTIONS = "float probability, bool causal, int[]? window, float? softcap, float? scale, str layout, str? chip"
+_TAGS = (torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag)
+_library = torch.library.Library("attune", "FRAGMENT")
+_library.define(
+    f"attention_dropout(Tensor q, Tensor k, Tensor v, Tensor random, Tensor? alibi_slopes, Tensor? sinks, *, {_OPTIONS})"
+    " -> (Tensor, Tensor)",
+    tags=_TAGS,
+)
+_library.define(
+    "attention_dropout_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor random, Tensor out,"
+    f" Tensor lse, Tensor? alibi_slopes, Tensor? sinks, *, {_OPTIONS}, bool[] wanted) -> (Tensor, Tensor, Tensor, Tensor)",
+    tags=_TAGS,
+)
+_operator = torch.ops.attune.attention_dropout
+_backward_operator = torch.ops.attune.attention_dropout_backward
+
 
 def draw(device: torch.device) -> torch.Tensor:
     """A seed and an offset."""
+    if torch.compiler.is_compiling():
+        # An operation that compilers know, of the same numbers but the largest half.
+        return torch.randint(2**62, (2,), dtype=torch.int64, device=device)
     return torch.empty(2, dtype=torch.int64, device=device).random_()
 
 
+def compute(q: Any, k: Any, v: Any, random: torch.Tensor, alibi_slopes: Any, sinks: Any, *, probability: float, **options: Any) -> Any:
+    """The kernel of the first operator, on any device."""
+    tensors = (_torch.detach(_torch.as_plain(x)) for x in (q, k, v, alibi_slopes, sinks))
+    return _attention.compute(*tensors, return_lse=True, dropout=(probability, random), **options)
+
+
+def _fake(q: Any, k: Any, v: Any, *_: Any, layout: str, **__: Any) -> Any:
+    return _torch.fake(q, k, v, return_lse=True, layout=layout)
+
+
+def _find_gradients(
+    out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, random: Any, *rest: Any, probability: float, **options: Any
+) -> Any:
+    return _torch.find_gradients(out_grad, lse_grad, q, k, v, *rest, dropout=(probability, random), **options)
+
+
+def _compute_backward(out_grad: torch.Tensor, *arguments: Any, **options: Any) -> Any:
+    """The kernels of the second operator, on any device."""
+    return _torch.fill_gradients(out_grad, _find_gradients(out_grad, *arguments, **options))
+
+
+def _fake_backward(out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, random: Any, *rest: Any, **options: Any) -> Any:
+    return _torch.fake_backward(out_grad, lse_grad, q, k, v, *rest, **options)
+
+
+def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
+    if ctx.needs_input_grad[4]:
+        raise NotImplementedError(_torch.NO_GRADIENTS.format("alibi_slopes"))
+    ctx.save_for_backward(*inputs, *output)
+    ctx.options = dict(keyword_only_inputs)
+    ctx.set_materialize_grads(False)
+
+
+def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
+    q, k, v, random, alibi_slopes, sinks, out, lse = ctx.saved_tensors
+    of_q, of_k, of_v, _, _, of_sinks = ctx.needs_input_grad[:6]
+    if out_grad is None:
+        out_grad = torch.zeros_like(out)
+    wanted = [of_q, of_k, of_v, of_sinks]
+    tensors = (out_grad, lse_grad, q, k, v, random, out, lse, alibi_slopes, sinks)
+    if torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        raise NotImplementedError("expects first derivatives of attention with dropout alone, but got create_graph=True")
+    find = _find_gradients if _torch.is_plain(*tensors) else _backward_operator
+    found = find(*tensors, wanted=wanted, **ctx.options)
+    of_q, of_k, of_v, of_sinks = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
+    return of_q, of_k, of_v, None, None, of_sinks
+
+
+for _key in ("CPU", "CUDA"):
+    _library.impl("attention_dropout", compute, _key)
+    _library.impl("attention_dropout_backward", _compute_backward, _key)
+    _library.impl("attention_dropout", _torch.make_autocast(_key.lower(), _operator), f"Autocast{_key}")
+torch.library.register_fake("attune::attention_dropout", _fake, lib=_library)
+torch.library.register_fake("attune::attention_dropout_backward", _fake_backward, lib=_library)
+torch.library.register_autograd("attune::attention_dropout", _backward, setup_context=_save, lib=_library)
+
+
 class _Recorded(torch.autograd.Function):  # type: ignore[misc]
-    """Attention and its gradients, for which the same weights are dropped."""
+    """The first operator where nothing looks on: it takes less time than by itself."""
 
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Any:
-        *tensors, random, probability, options = arguments
-        out, lse = compute(tuple(tensors), (probability, random), options)
-        ctx.save_for_backward(*tensors, random, out, lse)
-        ctx.probability, ctx.options = probability, options
-        ctx.set_materialize_grads(False)
-        return out, lse
+        *tensors, options = arguments
+        found = compute(*tensors, **options)
+        _save(ctx, tensors, options, found)
+        return found
 
     @staticmethod
-    def backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
-        if torch.is_grad_enabled():
-            raise NotImplementedError("expects first derivatives of attention with dropout alone, but got create_graph=True")
-        q, k, v, alibi_slopes, sinks, random, out, lse = ctx.saved_tensors
-        *wanted, _, of_sinks = ctx.needs_input_grad[:5]
-        if out_grad is None:
-            out_grad = torch.zeros_like(out)
-        tensors, dropout = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks), (ctx.probability, random)
-        found = _torch.find_gradients(*tensors, wanted=[*wanted, of_sinks], dropout=dropout, **ctx.options)
-        of_q, of_k, of_v, sinks_grad = found
-        return of_q, of_k, of_v, None, sinks_grad, None, None, None
-
-
-def compute(tensors: tuple[Any, ...], dropout: tuple[float, torch.Tensor], options: dict[str, Any], **places: Any) -> Any:
-    q, k, v, alibi_slopes, sinks = (_torch.detach(_torch.as_plain(x)) for x in tensors)
-    return _attention.compute(q, k, v, alibi_slopes, sinks, return_lse=True, dropout=dropout, **options, **places)
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return *_backward(ctx, *gradients), None
 
 
 def attention(tensors: tuple[Any, ...], probability: float, options: dict[str, Any], out: torch.Tensor | None, stream: int | None) -> Any:
     """Result and LSE of q, k, v, slopes and sinks. `options` are those of `attune_mlir.attention`."""
-    if _torch.is_traced(*tensors):
-        raise NotImplementedError("expects dropout_p of 0 where PyTorch traces or maps, for which attune_mlir has no operator")
-    if torch._C._is_any_autocast_enabled():
-        kind = tensors[0].device.type
-        if torch.is_autocast_enabled(kind):
-            tensors = (*_torch.cast_for_autocast(kind, *tensors[:3]), *tensors[3:])
-    random = draw(tensors[0].device)
+    is_traced = _torch.is_traced(*tensors)
+    if is_traced and not torch.compiler.is_compiling() and _torch.is_transformed():
+        raise NotImplementedError("expects dropout_p of 0 where torch.func maps or transforms, for which there is no rule")
+    *parts, alibi_slopes, sinks = tensors
+    options = {**options, "probability": probability}
+    arguments = (*parts, draw(tensors[0].device), alibi_slopes, sinks)
+    places: dict[str, Any] = {name: place for name, place in (("out", out), ("stream", stream)) if place is not None}
+    if not _torch.is_plain(*tensors):
+        if places:
+            raise ValueError(_torch.NO_PLACES)
+        options["window"] = None if options["window"] is None else list(options["window"])
+        return _operator(*arguments, **options)
     if not _torch.records(*tensors):
-        return compute(tensors, (probability, random), options, out=out, stream=stream)
-    if out is not None or stream is not None:
+        return compute(*arguments, **{**options, **places})
+    if places:
         raise ValueError(_torch.NO_PLACES)
-    if _torch.records(tensors[3]):
-        raise NotImplementedError(_torch.NO_GRADIENTS.format("alibi_slopes"))
-    return _Recorded.apply(*tensors, random, probability, options)
+    return _Recorded.apply(*arguments, options)

@@ -52,7 +52,7 @@ def _forward(
         # PyTorch keeps it for the backward pass.
         state = _dropout.draw(query.device)
         options = {"causal": is_causal, "window": None, "softcap": None, "scale": scale, "layout": layout, "chip": None}
-        out, lse = _dropout.compute((q, k, v, None, None), (dropout_p, state), options)
+        out, lse = _dropout.compute(q, k, v, state, None, None, probability=dropout_p, **options)
     else:
         state = query.new_zeros(2, dtype=torch.int64)
         out, lse = _attention.attention(q, k, v, causal=is_causal, scale=scale, layout=layout, return_lse=True)

@@ -65,7 +65,8 @@ def register_operators() -> None:
 
     What calls it by its name, such as a program that torch.export has saved, needs this before it is loaded.
     """
-    importlib.import_module("._serving_torch", __package__)  # and those of `_torch` with it
+    for module in ("._serving_torch", "._dropout"):  # and those of `_torch` with them
+        importlib.import_module(module, __package__)
 
 
 def register_transformers(name: str = "attune") -> None:

@@ -98,7 +98,7 @@ def _compute(
     return out, q.new_empty(0, dtype=torch.float32) if lse is None else lse
 
 
-def _fake(
+def fake(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
@@ -118,7 +118,7 @@ def _fake(
     return out, q.new_empty((batch, heads, length) if return_lse else 0, dtype=torch.float32)
 
 
-torch.library.register_fake("attune::attention", _fake, lib=_library)
+torch.library.register_fake("attune::attention", fake, lib=_library)
 
 
 def differentiate_sinks(
@@ -177,11 +177,15 @@ def find_gradients(
     return *made, sinks_grad
 
 
-def _compute_backward(out_grad: torch.Tensor, *arguments: Any, **options: Any) -> tuple[torch.Tensor, ...]:
-    """The kernels of the second operator, on any device."""
-    found = find_gradients(out_grad, *arguments, **options)
+def fill_gradients(out_grad: torch.Tensor, found: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor, ...]:
+    """Gradients as operators return them, without elements where they are not wanted."""
     dtypes = (out_grad.dtype,) * 3 + (torch.float32,)
     return tuple(out_grad.new_empty(0, dtype=dtype) if x is None else x for x, dtype in zip(found, dtypes, strict=True))
+
+
+def _compute_backward(out_grad: torch.Tensor, *arguments: Any, **options: Any) -> tuple[torch.Tensor, ...]:
+    """The kernels of the second operator, on any device."""
+    return fill_gradients(out_grad, find_gradients(out_grad, *arguments, **options))
 
 
 for _key in ("CPU", "CUDA"):
@@ -194,7 +198,7 @@ def is_deterministic() -> bool:
     return found
 
 
-def _fake_backward(
+def fake_backward(
     out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any, alibi_slopes: Any, sinks: Any, *, wanted: list[bool], **_: Any
 ) -> Any:
     """Shapes and strides of the gradients."""
@@ -202,7 +206,7 @@ def _fake_backward(
     return *(x.new_empty(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=False)), of_sinks
 
 
-torch.library.register_fake("attune::attention_backward", _fake_backward, lib=_library)
+torch.library.register_fake("attune::attention_backward", fake_backward, lib=_library)
 
 
 def _find_wanted(ctx: Any) -> tuple[bool, ...]:
@@ -232,7 +236,7 @@ def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | 
     if not torch.is_grad_enabled() and is_plain(*tensors):
         found = find_gradients(*tensors, **options)
     else:
-        found = _RecordedBackward.apply(*tensors, options) if _is_transformed() else _backward_operator(*tensors, **options)
+        found = _RecordedBackward.apply(*tensors, options) if is_transformed() else _backward_operator(*tensors, **options)
     of_q, of_k, of_v, sinks_grad = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
     return of_q, of_k, of_v, None, sinks_grad
 
@@ -276,7 +280,7 @@ def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
 torch.library.register_autograd("attune::attention_backward", _refuse_twice, lib=_library)
 
 
-def _is_transformed() -> bool:
+def is_transformed() -> bool:
     """Whether this is in a transform of torch.func."""
     return torch._C._functorch.peek_interpreter_stack() is not None
 
@@ -380,17 +384,19 @@ def cast_for_autocast(device: str, *tensors: torch.Tensor) -> tuple[torch.Tensor
     return tuple(x.to(dtype) if x.is_floating_point() and x.dtype != torch.float64 else x for x in tensors)
 
 
-def _make_autocast(device: str) -> Any:
+def make_autocast(device: str, operator: Any) -> Any:
+    """The kernel that an operator with q, k and v in front has where autocast looks on."""
+
     def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *arguments: Any, **options: Any) -> Any:
         q, k, v = cast_for_autocast(device, q, k, v)
         with torch.autocast(device, enabled=False):
-            return _operator(q, k, v, *arguments, **options)
+            return operator(q, k, v, *arguments, **options)
 
     return run
 
 
 for _device in ("cpu", "cuda"):
-    _library.impl("attention", _make_autocast(_device), f"Autocast{_device.upper()}")
+    _library.impl("attention", make_autocast(_device, _operator), f"Autocast{_device.upper()}")
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter, type(None))
@@ -402,7 +408,7 @@ def is_traced(*arrays: Any) -> bool:
         torch.compiler.is_compiling()
         or torch._C._len_torch_dispatch_stack()
         or torch._C._len_torch_function_stack()
-        or _is_transformed()
+        or is_transformed()
         or any(type(x) not in _PLAIN and (isinstance(x, torch.Tensor) or type(x).__module__.startswith("torch.")) for x in arrays)
     )
 
@@ -455,6 +461,6 @@ def attention(
         out, lse = _Recorded.apply(*tensors, options)
     else:
         options["window"] = None if window is None else list(window)
-        is_transformed = is_recorded and not torch.compiler.is_compiling() and _is_transformed() and not torch._C._is_any_autocast_enabled()
-        out, lse = _Transformed.apply(*tensors, options) if is_transformed else _operator(*tensors, **options)
+        is_mapped = is_recorded and not torch.compiler.is_compiling() and is_transformed() and not torch._C._is_any_autocast_enabled()
+        out, lse = _Transformed.apply(*tensors, options) if is_mapped else _operator(*tensors, **options)
     return (out, lse) if return_lse else out

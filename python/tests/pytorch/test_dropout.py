@@ -108,6 +108,33 @@ def test_autocast():
         assert attune.attention(q, k, v, dropout_p=0.5).dtype == torch.bfloat16
 
 
+def test_compiled():
+    q, k, v = (x.detach().clone().requires_grad_() for x in make_tensors(batch=1, seq_q=16, seq_k=16))
+    sinks = torch.zeros(2, requires_grad=True)
+
+    @torch.compile(fullgraph=True, backend="aot_eager")
+    def attend(q, k, v, sinks):
+        return attune.attention(q, k, v, sinks=sinks, causal=True, dropout_p=0.5) * 2
+
+    out = attend(q, k, v, sinks)
+    assert not torch.equal(out, attend(q, k, v, sinks))
+    # The gradients of values of 1 say which weights were kept, as the results do.
+    ones = torch.ones_like(v, requires_grad=True)
+    out = attend(q.detach() * 0, k.detach(), ones, sinks.detach() - 1e4)
+    (of_values,) = torch.autograd.grad(out.sum(), ones)
+    torch.testing.assert_close(of_values.sum(), out.sum(), rtol=2e-3, atol=0)
+    grads = torch.autograd.grad(attend(q, k, v, sinks).sum(), (q, k, v, sinks))
+    assert all(grad.isfinite().all() and grad.abs().max() > 0 for grad in grads)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+def test_operators():
+    q, k, v = make_tensors(batch=1, seq_q=16, seq_k=16)
+    options = {"probability": 0.5, "causal": True, "window": None, "softcap": None, "scale": None, "layout": "bshd", "chip": None}
+    arguments = (q, k, v, torch.tensor([3, 4]), None, torch.zeros(2, requires_grad=True))
+    torch.library.opcheck(torch.ops.attune.attention_dropout.default, arguments, options)
+
+
 def test_errors():
     q, k, v = make_tensors(batch=1, seq_q=16, seq_k=16)
     for p, error, text in (
@@ -126,7 +153,7 @@ def test_errors():
         attune.attention(q, k, v, dropout_p=0.5, out=torch.empty_like(q))
     with pytest.raises(NotImplementedError, match="expects alibi_slopes without gradients"):
         attune.attention(q, k, v, dropout_p=0.5, alibi_slopes=torch.ones(2, requires_grad=True))
-    with pytest.raises(NotImplementedError, match="expects dropout_p of 0 where PyTorch traces or maps"):
+    with pytest.raises(NotImplementedError, match="expects dropout_p of 0 where torch.func maps or transforms"):
         torch.vmap(lambda x: attune.attention(x, k, v, dropout_p=0.5))(q[None].detach())
     out = attune.attention(q, k, v, dropout_p=0.5)
     with pytest.raises(NotImplementedError, match="expects first derivatives of attention with dropout alone"):
