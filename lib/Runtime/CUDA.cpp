@@ -259,11 +259,16 @@ int CUDADevice::loadImage(Handle *module, const void *image, std::string &log) {
 static std::optional<int> getMapType(DataType type) {
   switch (type) {
   // Bytes are copied, whatever they mean.
+  case DataType::I8:
   case DataType::F8E4M3FN:
   case DataType::F8E5M2:
   case DataType::F8E4M3FNUZ:
   case DataType::F8E5M2FNUZ:
     return 0;
+  case DataType::I16:
+    return 1;
+  case DataType::I32:
+    return 2;
   case DataType::F16:
     return 6;
   case DataType::F32:
@@ -284,7 +289,8 @@ CUDADevice::encodeTensorMap(const TensorMapRequest &request) {
   std::optional<int> type = getMapType(request.type);
   if (!type)
     return llvm::createStringError(
-        Twine("expects a tensor map of f16, bf16 or f32, but got ") +
+        Twine(
+            "expects a tensor map of elements of 8, 16 or 32 bits, but got ") +
         getName(request.type));
   // CUtensorMapSwizzle: 0 for none, then 1 for 32 bytes and so on.
   int swizzle = request.swizzleBytes == 0

@@ -192,7 +192,8 @@ class Writer:
 
 def has_whole_rows(tensor: torch.Tensor) -> bool:
     """Whether rows, one behind the other, start at multiples of ROW_BYTES from the first one, so that tiles of them can be copied."""
-    return tensor.dim() > 1 and tensor.dtype.is_floating_point and tensor.shape[-1] * tensor.element_size() % ROW_BYTES == 0
+    is_whole: bool = tensor.shape[-1:].numel() * tensor.element_size() % ROW_BYTES == 0
+    return is_whole and tensor.dim() > 1 and tensor.element_size() <= 4
 
 
 def get_type(capture: Capture) -> str:

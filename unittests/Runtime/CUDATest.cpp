@@ -61,9 +61,16 @@ TEST(CUDA, KnowsTheTypesAndSwizzlesOfTensorMaps) {
   EXPECT_EQ(encode(request), "expects a tensor map of a swizzle of 0, 32, 64 "
                              "or 128 bytes, but got 16");
   request.swizzleBytes = 0;
-  request.type = DataType::I32;
-  EXPECT_EQ(encode(request),
-            "expects a tensor map of f16, bf16 or f32, but got i32");
+  for (auto [type, number] : {std::pair(DataType::I8, "enums 0,"),
+                              {DataType::I16, "enums 1,"},
+                              {DataType::I32, "enums 2,"}}) {
+    request.type = type;
+    EXPECT_TRUE(mentions(encode(request), number));
+  }
+  request.type = DataType::F64;
+  EXPECT_EQ(
+      encode(request),
+      "expects a tensor map of elements of 8, 16 or 32 bits, but got f64");
 }
 
 TEST(CUDA, SaysWhichTensorMapTheDriverRefused) {

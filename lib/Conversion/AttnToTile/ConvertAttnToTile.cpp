@@ -13,7 +13,7 @@
 #include "StepShare.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Conversion/Passes.h"
-#include "attune/Dialect/Attn/Analysis/ScoreTiles.h"
+#include "attune/Dialect/Attn/Analysis/RegionTiles.h"
 #include "attune/Dialect/Attn/Analysis/VisibleKeys.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Schedule/Attention/HeadPacking.h"
@@ -120,13 +120,13 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
     rounds = tiles / members;
     sharers = workers / members;
   }
-  SmallVector<tensor::ExtractOp, 1> scoreTiles;
+  SmallVector<tensor::ExtractOp, 1> regionTiles;
   for (auto [read, tile] :
-       llvm::zip_equal(findScoreTiles(op), problem.scoreTiles))
-    if (loadsScoreTile(problem, tile, schedule, target))
-      scoreTiles.push_back(read);
+       llvm::zip_equal(findRegionTiles(op), problem.regionTiles))
+    if (loadsRegionTile(problem, tile, schedule, target))
+      regionTiles.push_back(read);
   bool batchesFirst =
-      !scoreTiles.empty() && llvm::all_of(scoreTiles, isOfAllBatches);
+      !regionTiles.empty() && llvm::all_of(regionTiles, isOfAllBatches);
   return KernelSizes{schedule.getBlockM(),
                      schedule.getBlockN(),
                      padded.qk,
@@ -140,7 +140,7 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                      countColumnRoles(schedule),
                      getColumnParts(problem, atom, countColumnRoles(schedule)),
                      raisesApart,
-                     std::move(scoreTiles),
+                     std::move(regionTiles),
                      batchesFirst};
 }
 

@@ -9,7 +9,7 @@
 #include "MergeKernel.h"
 #include "OnlineSoftmax.h"
 #include "OperandFactors.h"
-#include "ScoreTiles.h"
+#include "RegionTiles.h"
 #include "TilePlace.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
@@ -36,7 +36,7 @@ public:
       : b(op.getLoc(), builder), op(op), schedule(op.getScheduleAttr()),
         operands(operands), sizes(sizes), softmax(b, op, sizes),
         at(b, op, operands, this->sizes), factors(op, operands, sizes.heads),
-        scoreTiles(op, this->sizes.scoreTiles) {}
+        regionTiles(op, this->sizes.regionTiles) {}
 
   void build();
 
@@ -98,9 +98,7 @@ private:
   /// Adds their products with the weights, which other roles get.
   void addProducts(Value weights, ValueRange values, SoftmaxState &state);
   SoftmaxState step(Value block, ValueRange queries, SoftmaxState state);
-  /// `tiles` are those that the region reads.
-  Value applyScore(Value scores, ValueRange tiles,
-                   const KeySource::Block &block);
+  Value applyScore(Value scores, const KeySource::Block &block);
   /// Hides keys beyond the last one and, if `asksRegion`, those that the mask
   /// hides.
   Value applyMask(Value scores, const KeySource::Block &block, bool asksRegion);
@@ -140,7 +138,7 @@ private:
   OnlineSoftmax softmax;
   TilePlace at;
   OperandFactors factors;
-  ScoreTiles scoreTiles;
+  RegionTiles regionTiles;
   std::optional<attn::Dropout> dropout;
   Value headsQ;
   std::unique_ptr<VisitedBlocks> blocks;
@@ -201,15 +199,14 @@ std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
           arith::RemUIOp::create(inner, loc, row, length)};
 }
 
-Value BodyBuilder::applyScore(Value scores, ValueRange tiles,
-                              const KeySource::Block &block) {
+Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
   bool takesUnscaled = OnlineSoftmax::takesUnscaled(op);
   if (takesUnscaled && (!factors.ofScores() || factors.getOfAllScores()))
     return scores;
   bool hasRegion = !op.getScore().empty();
-  SmallVector<Value> inputs{scores};
-  llvm::append_range(inputs, tiles);
+  SmallVector<Value> inputs = regionTiles.get(op.getScore());
+  inputs.insert(inputs.begin(), scores);
   return b.map(type, inputs,
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
                  Value score = args[0];
@@ -233,7 +230,7 @@ Value BodyBuilder::applyScore(Value scores, ValueRange tiles,
                  scaled.setFastmath(arith::FastMathFlags::contract);
                  bool clamp = readsTensor(op.getScore());
                  IRMapping mapping = at.captures;
-                 scoreTiles.map(mapping, args.slice(1, tiles.size()));
+                 regionTiles.map(op.getScore(), mapping, args.drop_front());
                  auto [head, row] = locateRow(inner, loc, place[0], clamp);
                  Value column =
                      source->getKey(inner, loc, block, place[1], clamp);
@@ -253,19 +250,25 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
   bool hasRegion = asksRegion && op.hasMask();
   if (blocks->wholeBlocks && !hasRegion)
     return scores;
+  SmallVector<Value> inputs;
+  if (hasRegion)
+    inputs = regionTiles.get(op.getMask());
+  inputs.insert(inputs.begin(), scores);
   return b.map(
-      type, scores,
+      type, inputs,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        ValueRange place = args.take_back(2);
         Value column =
-            source->getKey(inner, loc, block, args[2], /*clamp=*/false);
+            source->getKey(inner, loc, block, place[1], /*clamp=*/false);
         Value keep;
         if (!blocks->wholeBlocks)
-          keep = source->isKey(inner, loc, block, args[2], column);
+          keep = source->isKey(inner, loc, block, place[1], column);
         if (hasRegion) {
           bool clamp = readsTensor(op.getMask());
           IRMapping mapping = at.captures;
-          auto [head, row] = locateRow(inner, loc, args[1], clamp);
-          Value key = clamp ? source->getKey(inner, loc, block, args[2], clamp)
+          regionTiles.map(op.getMask(), mapping, args.drop_front());
+          auto [head, row] = locateRow(inner, loc, place[0], clamp);
+          Value key = clamp ? source->getKey(inner, loc, block, place[1], clamp)
                             : column;
           mapping.map(op.getMask().getArguments(),
                       ValueRange{at.batch, head, row, key});
@@ -295,8 +298,7 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
                     getKeyEviction(),
                     inBounds(op.getHeadDimQK(), sizes.headDimQK), column);
       });
-  SmallVector<Value> tiles =
-      scoreTiles.load(b, sizes.blockM, sizes.blockN, at.firstRow, place.first);
+  regionTiles.load(b, sizes.blockM, sizes.blockN, at.firstRow, place.first);
   Value scores = b.fill(scoreType, 0);
   // The shorter part, which is waited for, comes first.
   for (auto [query, key] :
@@ -305,7 +307,7 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
     product.setReplicas(schedule.getWarpsN() / sizes.columnRoles);
     scores = product;
   }
-  scores = applyScore(scores, tiles, place);
+  scores = applyScore(scores, place);
   scores = blocks->maskStep(b, block, scores, [&](bool asksRegion) {
     return applyMask(scores, place, asksRegion);
   });
@@ -522,7 +524,7 @@ void BodyBuilder::buildTile() {
   if (Value factor = factors.getOfAllScores();
       factor && OnlineSoftmax::takesUnscaled(op))
     softmax.setFactor(factor);
-  scoreTiles.enterTile(b, at.captures, at.batch, at.headQ);
+  regionTiles.enterTile(b, at.captures, at.batch, at.headQ);
   SmallVector<Value, 2> queries = queryTiles();
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),

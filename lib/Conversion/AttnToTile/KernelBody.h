@@ -61,8 +61,8 @@ struct KernelSizes {
   /// Whether all that a raised maximum changes is computed in a branch, and
   /// nothing where none is raised.
   bool raisesApart;
-  /// Reads of the score region that are loaded by tiles (loadsScoreTile()).
-  llvm::SmallVector<mlir::tensor::ExtractOp, 1> scoreTiles;
+  /// Reads of the regions that are loaded by tiles (loadsRegionTile()).
+  llvm::SmallVector<mlir::tensor::ExtractOp, 1> regionTiles;
   /// Whether batches read the same ones, and go side by side for that.
   bool batchesFirst;
 };

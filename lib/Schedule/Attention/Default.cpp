@@ -154,7 +154,7 @@ static AttentionAttr handOutTiles(const AttentionProblem &problem,
   handOut(problem, wanted);
   wanted.oInShared = schedule::OutputPath::Buffer;
   // Nor do clusters where scores read tiles of each workgroup.
-  if (!problem.isMasked && problem.scoreTiles.empty() &&
+  if (!problem.isMasked && problem.regionTiles.empty() &&
       wanted.numWarps == 2 * kWarpgroup && problem.seqQ > wanted.blockM &&
       hasWholeBlocks(problem, wanted.blockN)) {
     if (AttentionAttr clustered =
@@ -175,8 +175,8 @@ static AttentionAttr handOutTiles(const AttentionProblem &problem,
 /// Where scores are added to tiles that are loaded with each block: what that
 /// takes is hidden by other warps, and the loads by those of the tile before.
 /// By what an H200 was fastest with when hot.
-static AttentionAttr selectScoreTiles(const AttentionProblem &problem,
-                                      TargetAttr target) {
+static AttentionAttr selectRegionTiles(const AttentionProblem &problem,
+                                       TargetAttr target) {
   bool isSmall = problem.headDimV <= kSmallHeadDim;
   AttentionSchedule wanted =
       isSmall ? makeGroups(problem, /*groups=*/4, /*blockN=*/96)
@@ -187,9 +187,10 @@ static AttentionAttr selectScoreTiles(const AttentionProblem &problem,
   else
     wanted.overlap = Overlap::PingPong;
   AttentionAttr schedule = wanted.getAttr(target.getContext());
-  bool loadsTile = llvm::any_of(problem.scoreTiles, [&](const ScoreTile &tile) {
-    return loadsScoreTile(problem, tile, schedule, target);
-  });
+  bool loadsTile =
+      llvm::any_of(problem.regionTiles, [&](const RegionTile &tile) {
+        return loadsRegionTile(problem, tile, schedule, target);
+      });
   if (!loadsTile)
     return {};
   for (int64_t stages : {4, 2})
@@ -257,7 +258,7 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
     return small;
   if (AttentionAttr transposing = selectTransposing(problem, target))
     return transposing;
-  if (AttentionAttr tiles = selectScoreTiles(problem, target))
+  if (AttentionAttr tiles = selectRegionTiles(problem, target))
     return tiles;
   if (AttentionAttr tall = selectTallTiles(problem, target))
     return tall;

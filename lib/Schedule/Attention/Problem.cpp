@@ -3,7 +3,7 @@
 // What legality and the model know of an attention op.
 
 #include "AttentionTunable.h"
-#include "attune/Dialect/Attn/Analysis/ScoreTiles.h"
+#include "attune/Dialect/Attn/Analysis/RegionTiles.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include <numeric>
@@ -114,10 +114,10 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.hasPackedQueries = op.getQueryStarts() != nullptr;
   problem.hasQueryLengths = op.getQueryLengths() || problem.hasPackedQueries;
   problem.hasSinks = op.getSinks() != nullptr;
-  for (tensor::ExtractOp read : findScoreTiles(op)) {
+  for (tensor::ExtractOp read : findRegionTiles(op)) {
     auto type = cast<RankedTensorType>(read.getTensor().getType());
     int64_t bits = type.getElementTypeBitWidth();
-    problem.scoreTiles.push_back(
+    problem.regionTiles.push_back(
         {bits, getDivisor(type, type.getRank() - 1) * bits / 8});
   }
   problem.hasScore = op.hasScore() || op.getAlibiSlopes() || op.getSoftcap();

@@ -77,9 +77,10 @@ bool attune::computingWarpsTranspose(const AttentionProblem &problem,
          transposesValues(problem, schedule, target);
 }
 
-bool attune::loadsScoreTile(const AttentionProblem &problem,
-                            const ScoreTile &tile,
-                            const AttentionKnobs &schedule, TargetAttr target) {
+bool attune::loadsRegionTile(const AttentionProblem &problem,
+                             const RegionTile &tile,
+                             const AttentionKnobs &schedule,
+                             TargetAttr target) {
   // A cluster's workgroups have queries of their own.
   return schedule.getMmaWarps() > 1 && schedule.getProducerWarps() > 0 &&
          schedule.getCluster() == 1 && countColumnRoles(schedule) == 1 &&
@@ -184,9 +185,9 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   }
   for (int64_t i = 0; !problem.isLatent && i < roles; ++i)
     add(valueType, schedule.getVStages(), schedule.getBlockN(), dV / roles);
-  for (const ScoreTile &tile : problem.scoreTiles)
-    if (loadsScoreTile(problem, tile, schedule, target)) {
-      add(IntegerType::get(target.getContext(), tile.bits), ScoreTile::kStages,
+  for (const RegionTile &tile : problem.regionTiles)
+    if (loadsRegionTile(problem, tile, schedule, target)) {
+      add(IntegerType::get(target.getContext(), tile.bits), RegionTile::kStages,
           schedule.getBlockM(), schedule.getBlockN());
     }
   auto addTile = [&](Type element, int64_t rows, int64_t columns) {

@@ -341,7 +341,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
   copy_sync = none, copy_widths = [], mma = []>} {
   gpu.module @kernels {
     gpu.func @read_of_swizzle_atoms(%b: !atoms) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
-      // expected-error @below {{expects elements of 16 or 32 bits in the layout of the accumulator of a warpgroup MMA, but got '!tile.tile<16x16xf16, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[2, 1, 8], [16, 0, 1]], warps = []>>'}}
+      // expected-error @below {{expects elements of 8, 16 or 32 bits in the layout of the accumulator of a warpgroup MMA, but got '!tile.tile<16x16xf16, registers, #tile.layout<registers = [[8, 1, 1]], lanes = [[2, 1, 8], [16, 0, 1]], warps = []>>'}}
       %a = tile.read %b : !atoms -> !rows
       gpu.return
     }

@@ -18,9 +18,9 @@ namespace attune {
 using AttentionSchedule = schedule::AttentionAttr::Builder;
 using AttentionKnobs = schedule::AttentionAttr::View;
 
-/// A tensor of which the score region reads a tile with each block of scores
-/// (findScoreTiles()).
-struct ScoreTile {
+/// A tensor of which a region reads a tile with each block of scores
+/// (findRegionTiles()).
+struct RegionTile {
   /// Of an element, and what the distances between rows are known to be
   /// multiples of.
   int64_t bits, rowBytes;
@@ -90,8 +90,8 @@ struct AttentionProblem {
   mlir::Type typeOfWeights = {};
   /// Of the result; null where it is `elementType`.
   mlir::Type resultType = {};
-  /// Of all tiles that the score region reads, in order.
-  llvm::SmallVector<ScoreTile, 1> scoreTiles = {};
+  /// Of all tiles that the regions read, in order.
+  llvm::SmallVector<RegionTile, 1> regionTiles = {};
   /// Which heads share tiles.
   HeadPacking packing = {};
 
@@ -162,8 +162,8 @@ bool computingWarpsTranspose(const AttentionProblem &problem,
 
 /// Whether the copy engine loads these tiles; elements are read one by one
 /// where it does not.
-bool loadsScoreTile(const AttentionProblem &problem, const ScoreTile &tile,
-                    const AttentionKnobs &schedule, tile::TargetAttr target);
+bool loadsRegionTile(const AttentionProblem &problem, const RegionTile &tile,
+                     const AttentionKnobs &schedule, tile::TargetAttr target);
 
 /// The warps of a workgroup.
 WarpBudget getBudget(const AttentionKnobs &schedule);

@@ -16,6 +16,19 @@ func.func @narrow(%q: !q, %k: !k, %v: !k, %bias: tensor<2x150x200xbf16>, %factor
   return %o : !q
 }
 
+// A mask of bytes beside another one.
+func.func @masked(%q: !q, %k: !k, %v: !k, %seen: tensor<2x2x150x208xi8>) -> !q {
+  %o = attn.attention %q, %k, %v mask (%b, %h, %m, %n) {
+    %zero = arith.constant 0 : i8
+    %x = tensor.extract %seen[%b, %h, %m, %n] : tensor<2x2x150x208xi8>
+    %is = arith.cmpi sgt, %x, %zero : i8
+    %before = arith.cmpi uge, %m, %n : index
+    %r = arith.ori %is, %before : i1
+    attn.yield %r : i1
+  } : !q, !k, !k -> !q
+  return %o : !q
+}
+
 // Rows of a tensor that is larger than there are queries and keys, sizes known when it runs.
 !wide = tensor<?x3x?x128xf16>
 !rows = tensor<3x?x?xf16, #attn.strided<[?, ?, 1], divisor = 8>>

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "attune/Dialect/Attn/Analysis/ScoreTiles.h"
+#include "attune/Dialect/Attn/Analysis/RegionTiles.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace attune;
 
-/// Arguments of a score region.
-enum : unsigned { kBatch = 1, kHead, kQuery, kKey };
+/// Arguments of a region, behind the score that one of scores has.
+enum : unsigned { kBatch, kHead, kQuery, kKey };
+
+static unsigned getFirstArgument(Region &region) {
+  return region.getNumArguments() - kKey - 1;
+}
 
 /// Whether an index is computed of these arguments of the region, of what
 /// surrounds it, and of constants alone.
@@ -16,7 +20,8 @@ static bool isComputedOf(Value index, Region &region,
   if (!region.isAncestor(index.getParentRegion()))
     return true;
   if (auto argument = dyn_cast<BlockArgument>(index))
-    return llvm::is_contained(arguments, argument.getArgNumber());
+    return llvm::is_contained(arguments, argument.getArgNumber() -
+                                             getFirstArgument(region));
   Operation *op = index.getDefiningOp();
   return isPure(op) && op->getNumRegions() == 0 &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -24,24 +29,34 @@ static bool isComputedOf(Value index, Region &region,
          });
 }
 
-SmallVector<tensor::ExtractOp> attune::findScoreTiles(attn::AttentionOp op) {
-  SmallVector<tensor::ExtractOp> tiles;
-  if (!op.hasScore() || op.hasLengths() || op.getPages())
-    return tiles;
-  Region &region = op.getScore();
+static void findTiles(Region &region, SmallVector<tensor::ExtractOp> &tiles) {
+  if (region.empty())
+    return;
+  ValueRange places =
+      region.getArguments().drop_front(getFirstArgument(region));
   for (auto extract : region.front().getOps<tensor::ExtractOp>()) {
     ValueRange indices = extract.getIndices();
+    Type type = extract.getType();
     if (indices.size() < 2 ||
         region.isAncestor(extract.getTensor().getParentRegion()) ||
-        indices.back() != region.getArgument(kKey) ||
-        indices.drop_back().back() != region.getArgument(kQuery) ||
-        !isa<FloatType>(extract.getType()))
+        indices.take_back(2) != places.take_back(2) || !type.isIntOrFloat() ||
+        !llvm::is_contained({8, 16, 32}, type.getIntOrFloatBitWidth()))
       continue;
     if (llvm::all_of(indices.drop_back(2), [&](Value index) {
           return isComputedOf(index, region, {kBatch, kHead});
         }))
       tiles.push_back(extract);
   }
+}
+
+SmallVector<tensor::ExtractOp> attune::findRegionTiles(attn::AttentionOp op) {
+  SmallVector<tensor::ExtractOp> tiles;
+  if (op.hasLengths() || op.getPages())
+    return tiles;
+  findTiles(op.getScore(), tiles);
+  // With lists, few blocks ask the mask.
+  if (!op.hasBlockLists())
+    findTiles(op.getMask(), tiles);
   return tiles;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "ScoreTiles.h"
+#include "RegionTiles.h"
 #include "Views.h"
 #include "attune/Conversion/RegionClone.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
@@ -22,38 +22,51 @@ static Value emitIndex(ImplicitLocOpBuilder &b, Value index, Region &region,
   return mapping.lookupOrDefault(index);
 }
 
-void ScoreTiles::enterTile(ImplicitLocOpBuilder &b, IRMapping captures,
-                           Value batch, Value head) {
+void RegionTiles::enterTile(ImplicitLocOpBuilder &b, IRMapping captures,
+                            Value batch, Value head) {
   if (reads.empty())
     return;
   views.clear();
-  Region &region = op.getScore();
-  captures.map(region.getArguments().slice(1, 2), ValueRange{batch, head});
+  for (Region *region : {&op.getScore(), &op.getMask()})
+    if (!region->empty())
+      captures.map(region->getArguments().take_back(4).take_front(2),
+                   ValueRange{batch, head});
   for (tensor::ExtractOp read : reads) {
     Value view = captures.lookup(read.getTensor());
     for (Value index : read.getIndices().drop_back(2))
-      view = viewPart(b, view, emitIndex(b, index, region, captures));
+      view = viewPart(b, view,
+                      emitIndex(b, index, *read->getParentRegion(), captures));
     views.push_back(view);
   }
 }
 
-SmallVector<Value> ScoreTiles::load(ImplicitLocOpBuilder &b, int64_t queries,
-                                    int64_t keys, Value query,
-                                    Value key) const {
-  SmallVector<Value> tiles;
+void RegionTiles::load(ImplicitLocOpBuilder &b, int64_t queries, int64_t keys,
+                       Value query, Value key) {
+  tiles.clear();
   for (Value view : views) {
     auto type = tile::TileType::get(
         {queries, keys}, cast<MemRefType>(view.getType()).getElementType());
     tiles.push_back(tile::LoadOp::create(
         b, type, view, ValueRange{query, key}, /*in_bounds=*/UnitAttr(),
-        b.getI64IntegerAttr(ScoreTile::kStages), /*read_once=*/UnitAttr(),
+        b.getI64IntegerAttr(RegionTile::kStages), /*read_once=*/UnitAttr(),
         /*role=*/StringAttr(),
         tile::EvictionAttr::get(b.getContext(), tile::Eviction::First)));
   }
-  return tiles;
 }
 
-void ScoreTiles::map(IRMapping &mapping, ValueRange elements) const {
-  for (auto [read, element] : llvm::zip_equal(reads, elements))
-    mapping.map(read->getResult(0), element);
+SmallVector<Value> RegionTiles::get(Region &region) const {
+  SmallVector<Value> ofRegion;
+  for (auto [read, tile] : llvm::zip_equal(reads, tiles))
+    if (read->getParentRegion() == &region)
+      ofRegion.push_back(tile);
+  return ofRegion;
+}
+
+void RegionTiles::map(Region &region, IRMapping &mapping,
+                      ValueRange elements) const {
+  for (tensor::ExtractOp read : reads)
+    if (read->getParentRegion() == &region) {
+      mapping.map(read.getResult(), elements.front());
+      elements = elements.drop_front();
+    }
 }

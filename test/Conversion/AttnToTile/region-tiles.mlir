@@ -94,3 +94,22 @@ func.func @no_tiles(%q: !t, %odd: tensor<256x257xf16>, %bias: !bias) -> !t {
   } : !t, !t, !t -> !t
   return %o : !t
 }
+
+// What a mask reads is such a tile as well, unless lists say which blocks ask it.
+// CHECK-LABEL: gpu.func @masked_kernel
+// CHECK: scf.for
+// CHECK:   %[[SEEN:.+]] = tile.load {{.*}} stages 1 {{.*}} -> <128x64xi8, registers>
+// CHECK:   tile.map(%{{.+}}, %[[SEEN]]) {
+// CHECK:     arith.cmpi ne
+// CHECK:     arith.select
+// CHECK-NOT: memref.load
+// CHECK: gpu.return
+func.func @masked(%q: !t, %seen: tensor<3x256x256xi8>) -> !t {
+  %o = attn.attention %q, %q, %q mask (%b, %h, %m, %n) {
+    %zero = arith.constant 0 : i8
+    %x = tensor.extract %seen[%b, %m, %n] : tensor<3x256x256xi8>
+    %is = arith.cmpi ne, %x, %zero : i8
+    attn.yield %is : i1
+  } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which reads of an op's regions are tiles: of a block of scores, those of one
+// read are neighbours in its tensor, which can be copied as a whole.
+
+#ifndef ATTUNE_DIALECT_ATTN_ANALYSIS_REGIONTILES_H
+#define ATTUNE_DIALECT_ATTN_ANALYSIS_REGIONTILES_H
+
+#include "attune/Dialect/Attn/IR/Attn.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace attune {
+
+/// The reads of the op's score region, and behind them those of its mask, in
+/// order, of elements of 8, 16 or 32 bits, whose last two indices are the query
+/// and the key, and whose others are computed of batch and head, of what
+/// surrounds the op, and of constants alone. None where batches have lengths of
+/// their own or keys lie in pages, whose positions are not places.
+llvm::SmallVector<mlir::tensor::ExtractOp>
+findRegionTiles(attn::AttentionOp op);
+
+/// Whether all batches read the same tile.
+bool isOfAllBatches(mlir::tensor::ExtractOp tile);
+
+} // namespace attune
+
+#endif // ATTUNE_DIALECT_ATTN_ANALYSIS_REGIONTILES_H
