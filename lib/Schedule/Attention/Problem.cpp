@@ -118,7 +118,8 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
     auto type = cast<RankedTensorType>(read.getTensor().getType());
     int64_t bits = type.getElementTypeBitWidth();
     problem.regionTiles.push_back(
-        {bits, getDivisor(type, type.getRank() - 1) * bits / 8});
+        {bits, getDivisor(type, type.getRank() - 1) * bits / 8,
+         type.getRank()});
   }
   problem.hasScore = op.hasScore() || op.getAlibiSlopes() || op.getSoftcap();
   problem.hasKeyLengths = op.getKeyLengths() || op.getKeyStarts();

@@ -81,10 +81,12 @@ bool attune::loadsRegionTile(const AttentionProblem &problem,
                              const RegionTile &tile,
                              const AttentionKnobs &schedule,
                              TargetAttr target) {
+  // Of a tensor map (CUDA driver API, cuTensorMapEncodeTiled).
+  constexpr int64_t kMostDimensions = 5;
   // A cluster's workgroups have queries of their own.
   return schedule.getMmaWarps() > 1 && schedule.getProducerWarps() > 0 &&
          schedule.getCluster() == 1 && countColumnRoles(schedule) == 1 &&
-         problem.packing.count(schedule) == 1 &&
+         problem.packing.count(schedule) == 1 && tile.rank <= kMostDimensions &&
          tile.rowBytes % target.getTmaBoxAlignment() == 0;
 }
 
@@ -186,10 +188,9 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   for (int64_t i = 0; !problem.isLatent && i < roles; ++i)
     add(valueType, schedule.getVStages(), schedule.getBlockN(), dV / roles);
   for (const RegionTile &tile : problem.regionTiles)
-    if (loadsRegionTile(problem, tile, schedule, target)) {
+    if (loadsRegionTile(problem, tile, schedule, target))
       add(IntegerType::get(target.getContext(), tile.bits), RegionTile::kStages,
           schedule.getBlockM(), schedule.getBlockN());
-    }
   auto addTile = [&](Type element, int64_t rows, int64_t columns) {
     layout.addTiles(rows * columns * element.getIntOrFloatBitWidth() / 8);
   };

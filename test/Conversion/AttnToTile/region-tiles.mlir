@@ -71,14 +71,15 @@ func.func @of_batches(%q: !t, %bias: !bias, %groups: tensor<3xindex>, %other: te
   return %o : !t
 }
 
-// Not rows that no copy engine takes, the transpose, or a place that is computed of the key.
+// Not rows that no copy engine takes, the transpose, a place that is computed of the key, or more dimensions than a tensor map has.
 // CHECK-LABEL: gpu.func @no_tiles_kernel
 // CHECK: scf.for
 // CHECK-NOT: stages 1 {{.*}} -> <128x64x
-// CHECK-COUNT-3: memref.load
+// CHECK-COUNT-4: memref.load
 // CHECK: gpu.return
-func.func @no_tiles(%q: !t, %odd: tensor<256x257xf16>, %bias: !bias) -> !t {
+func.func @no_tiles(%q: !t, %odd: tensor<256x257xf16>, %bias: !bias, %deep: tensor<1x1x1x1x256x256xf32>) -> !t {
   %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %before = arith.maxui %n, %c1 : index
     %x = tensor.extract %odd[%m, %n] : tensor<256x257xf16>
@@ -90,7 +91,9 @@ func.func @no_tiles(%q: !t, %odd: tensor<256x257xf16>, %bias: !bias) -> !t {
     %r = arith.addf %s, %fx : f32
     %r1 = arith.addf %r, %fy : f32
     %r2 = arith.mulf %r1, %fz : f32
-    attn.yield %r2 : f32
+    %w = tensor.extract %deep[%c0, %c0, %c0, %c0, %m, %n] : tensor<1x1x1x1x256x256xf32>
+    %r3 = arith.mulf %r2, %w : f32
+    attn.yield %r3 : f32
   } : !t, !t, !t -> !t
   return %o : !t
 }

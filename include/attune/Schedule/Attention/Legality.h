@@ -22,8 +22,8 @@ using AttentionKnobs = schedule::AttentionAttr::View;
 /// (findRegionTiles()).
 struct RegionTile {
   /// Of an element, and what the distances between rows are known to be
-  /// multiples of.
-  int64_t bits, rowBytes;
+  /// multiples of; dimensions of the tensor.
+  int64_t bits, rowBytes, rank;
 
   /// Slots of the ring that tiles go through: they leave it early in a step.
   static constexpr int64_t kStages = 1;
