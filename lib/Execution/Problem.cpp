@@ -350,6 +350,9 @@ Tensor attune::makeInput(const ProblemArgument &argument, unsigned index,
     fillUniform(tensor, ownSeed, -3, 4);
     addOutliers(tensor, /*factor=*/42);
     break;
+  case Use::Packed:
+    fillUniform(tensor, ownSeed, -128, 128);
+    break;
   case Use::Segment:
     fillSegments(tensor, ownSeed, argument.limit);
     break;

@@ -28,7 +28,9 @@ cl::ValuesClass attune::gen::getInputTypes() {
       clEnumValN(Element::F8E5M2FNUZ, "f8E5M2FNUZ",
                  "attention: 8 bits, up to 57344, without infinities"),
       clEnumValN(Element::I8, "i8",
-                 "keys and values of attention: -128 to 127"));
+                 "keys and values of attention: -128 to 127"),
+      clEnumValN(Element::I4, "i4",
+                 "keys and values of attention: -8 to 7, two in a byte"));
 }
 
 CommonOptions::CommonOptions()

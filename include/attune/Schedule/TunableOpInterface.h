@@ -96,6 +96,8 @@ struct IntegerUse {
     Number,
     /// What stands for a number of any size, as an element of i8.
     Element,
+    /// Two such numbers of 4 bits in an i8.
+    Packed,
     /// A truth value.
     Flag,
     /// How many blocks of a list there are: from 0 to all that it may name.

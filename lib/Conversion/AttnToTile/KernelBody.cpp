@@ -48,10 +48,12 @@ private:
                                       : tile::MmaScope::Warp;
   }
   tile::MmaOp multiply(Value lhs, Value rhs, Value acc, bool transposeRhs) {
+    bool isPacked = transposeRhs ? op.getPackedKey() : op.getPackedValue();
     auto mma = tile::MmaOp::create(
         b, acc.getType(), lhs, rhs, acc, /*transpose_lhs=*/false, transposeRhs,
         getScope(), /*warps_n=*/1,
-        /*lhs_through_shared=*/false, tile::MmaAtomAttr());
+        /*lhs_through_shared=*/false, tile::MmaAtomAttr(), /*replicas=*/1,
+        isPacked);
     if (schedule.getMmaSchedule() == schedule::MmaSchedule::Priority)
       mma->setAttr(tile::TileDialect::kRaisePriorityAttrName, b.getUnitAttr());
     if (schedule.getMmaSchedule() == schedule::MmaSchedule::Groups)
@@ -294,6 +296,8 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
 
   SmallVector<Value, 2> keys = loadParts(
       sizes.blockN, keyType, [&](TileType type, int64_t column) -> Value {
+        if (op.getPackedKey())
+          type = TileType::get({sizes.blockN, type.getShape()[1] / 2}, keyType);
         return load(type, source->keys, row, schedule.getKStages(),
                     getKeyEviction(),
                     inBounds(op.getHeadDimQK(), sizes.headDimQK), column);
@@ -333,6 +337,8 @@ SmallVector<Value, 2> BodyBuilder::valueTiles(ValueRange keys, Value row) {
     return SmallVector<Value, 2>(keys.take_front(sizes.columnRoles));
   Type type = op.getValue().getType().getElementType();
   int64_t columns = sizes.headDimV / sizes.columnRoles;
+  if (op.getPackedValue())
+    columns /= 2;
   SmallVector<Value, 2> values;
   for (int64_t i = 0; i < sizes.columnRoles; ++i)
     values.push_back(

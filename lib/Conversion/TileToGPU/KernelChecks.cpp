@@ -85,6 +85,21 @@ template <typename OpTy> static LogicalResult checkRhs(OpTy op) {
                           << op.getRhs().getType();
 }
 
+/// That a warp reads bytes once whose both parts it multiplies.
+template <typename OpTy> static LogicalResult checkPacking(OpTy op) {
+  if (!op.getPackedRhs())
+    return success();
+  if (!op.getRhs().getType().isShared())
+    return op.emitOpError()
+           << "expects a packed rhs in shared memory, but got "
+           << op.getRhs().getType() << "; run tile-promote-to-shared first";
+  if (op.getWarpsN() > 1 && !op.getTransposeRhs())
+    return op.emitOpError() << "expects a warp to multiply all columns of a "
+                               "packed rhs, but got warps_n "
+                            << op.getWarpsN();
+  return success();
+}
+
 template <typename OpTy>
 static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
   tile::MmaAtomAttr atom = op.getAtomAttr();
@@ -117,7 +132,7 @@ static LogicalResult checkMultiply(OpTy op, const KernelContext &context) {
              << (warps > 1 ? "swizzle atoms" : "whole rows") << ", but got "
              << operand.getType();
   }
-  if (failed(checkRhs(op)))
+  if (failed(checkRhs(op)) || failed(checkPacking(op)))
     return failure();
   int64_t parts = op.getWarpsN();
   if (parts > 1 && !op.getTransposeRhs())

@@ -55,26 +55,39 @@ static Value slice(OpBuilder &b, Location loc, Value vector, int64_t first,
 }
 
 /// The `count` tiles of single instructions that are one k-step of an operand,
-/// in the elements that these multiply: the first at place `first` of its
-/// registers and the others each `apart` from the one before, or as `read`
-/// finds them in shared memory.
-static SmallVector<Value> readStep(OpBuilder &b, Location loc,
-                                   const KernelContext &context,
-                                   const SharedRead &read, Type element,
-                                   int64_t count, int64_t first,
-                                   int64_t apart) {
+/// as they are stored: the first at place `first` of its registers and the
+/// others each `apart` from the one before, or as `read` finds them in shared
+/// memory.
+static SmallVector<Value> readStored(OpBuilder &b, Location loc,
+                                     const KernelContext &context,
+                                     const SharedRead &read, int64_t count,
+                                     int64_t first, int64_t apart) {
   Value held = read.buffer;
   if (isa<MemRefType>(held.getType())) {
     held = readShared(b, loc, context, read);
     first = 0;
     apart = 1;
   }
-  held = tile::widen(b, loc, held, element);
   int64_t size = read.layout.getNumRegisters() / count;
   SmallVector<Value> tiles;
   for (int64_t i = 0; i < count; ++i)
     tiles.push_back(slice(b, loc, held, (first + i * apart) * size, size));
   return tiles;
+}
+
+/// Tiles in the elements that instructions multiply.
+static void widenAll(OpBuilder &b, Location loc, MutableArrayRef<Value> tiles,
+                     Type element) {
+  for (Value &tile : tiles)
+    tile = tile::widen(b, loc, tile, element);
+}
+
+/// The lower or the upper numbers of tiles of bytes.
+static SmallVector<Value> unpackAll(OpBuilder &b, Location loc,
+                                    ArrayRef<Value> tiles, bool upper) {
+  return llvm::map_to_vector(tiles, [&](Value tile) -> Value {
+    return tile::unpack(b, loc, tile, upper);
+  });
 }
 
 /// Where this warp's rows or columns start, of `count` parts of `extent`: the
@@ -115,6 +128,11 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
           nSteps = columnsPerWarp / atom.getN(),
           kSteps =
               lhsType.getShape()[op.getTransposeLhs() ? 0 : 1] / atom.getK();
+  // Of packed bytes, half as many hold all.
+  bool packsK = op.getPackedRhs() && op.getTransposeRhs(),
+       packsN = op.getPackedRhs() && !op.getTransposeRhs();
+  int64_t kStored = packsK ? kSteps / 2 : kSteps,
+          nStored = packsN ? nSteps / 2 : nSteps;
   int64_t accSize = atom.getAcc().getNumRegisters();
 
   SmallVector<Value> acc;
@@ -140,7 +158,7 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
             op.getTransposeLhs());
   SharedRead right =
       steps(adaptor.getRhs(), rhsType,
-            atom.getRhs().withRegisterModes({{nSteps, 1, atom.getN()}}),
+            atom.getRhs().withRegisterModes({{nStored, 1, atom.getN()}}),
             op.getTransposeRhs());
   if (lhsType.isShared())
     (op.getTransposeLhs() ? left.column : left.row) =
@@ -148,19 +166,38 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
   if (rhsType.isShared())
     (op.getTransposeRhs() ? right.row : right.column) = getStart(
         rewriter, loc, context, alongM, alongN, numWarps, columnsPerWarp);
-  for (int64_t k = 0; k < kSteps; ++k) {
+  // Multiplies k-step `k` of the left by what it goes with.
+  auto multiply = [&](int64_t k, SmallVector<Value> rhs) {
     (op.getTransposeLhs() ? left.rowOffset : left.columnOffset) =
-        (op.getTransposeRhs() ? right.columnOffset : right.rowOffset) =
-            k * atom.getK();
-    SmallVector<Value> lhs = readStep(rewriter, loc, context, left,
-                                      atom.getLhsType(), mSteps, k, kSteps);
-    SmallVector<Value> rhs = readStep(rewriter, loc, context, right,
-                                      atom.getRhsType(), nSteps, k * nSteps, 1);
+        k * atom.getK();
+    SmallVector<Value> lhs =
+        readStored(rewriter, loc, context, left, mSteps, k, kSteps);
+    widenAll(rewriter, loc, lhs, atom.getLhsType());
+    widenAll(rewriter, loc, rhs, atom.getRhsType());
     for (int64_t m = 0; m < mSteps; ++m)
       for (int64_t n = 0; n < nSteps; ++n) {
         Value &sum = acc[m * nSteps + n];
         sum = context.model->emitMma(rewriter, loc, atom, lhs[m], rhs[n], sum);
       }
+  };
+  for (int64_t k = 0; k < kStored; ++k) {
+    (op.getTransposeRhs() ? right.columnOffset : right.rowOffset) =
+        k * atom.getK();
+    SmallVector<Value> stored =
+        readStored(rewriter, loc, context, right, nStored, k * nStored, 1);
+    if (!op.getPackedRhs()) {
+      multiply(k, stored);
+      continue;
+    }
+    SmallVector<Value> lower = unpackAll(rewriter, loc, stored, false),
+                       upper = unpackAll(rewriter, loc, stored, true);
+    if (packsK) {
+      multiply(k, lower);
+      multiply(k + kStored, upper);
+      continue;
+    }
+    llvm::append_range(lower, upper);
+    multiply(k, lower);
   }
   VectorType resultType = laneVectorType(accType);
   SmallVector<Value> elements;

@@ -27,6 +27,19 @@ template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
   };
   Value lhs = read(op.getLhs()), rhs = read(op.getRhs()),
         acc = read(op.getAcc()), result = define(op.getResult());
+  // Column `column` of twice as many as there are bytes in a row.
+  auto loadPacked = [&](Value column, int64_t bytes,
+                        function_ref<Value(Value)> loadByte) -> Value {
+    Value byte =
+        loadByte(arith::RemUIOp::create(builder, column, index(bytes)));
+    Value isUpper = arith::CmpIOp::create(builder, arith::CmpIPredicate::uge,
+                                          column, index(bytes));
+    auto unpack = [&](bool upper) {
+      return tile::unpack(builder, builder.getLoc(), byte, upper);
+    };
+    return arith::SelectOp::create(builder, isUpper, unpack(true),
+                                   unpack(false));
+  };
   auto accTile = tile::PendingType::getOf(op.getAcc().getType()).getTile();
   int64_t depth =
       op.getLhs().getType().getShape()[op.getTransposeLhs() ? 0 : 1];
@@ -39,8 +52,15 @@ template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
       builder.setInsertionPointToStart(loop.getBody());
       Value k = loop.getInductionVar();
       Value left = op.getTransposeLhs() ? load(lhs, {k, i}) : load(lhs, {i, k});
+      auto loadRight = [&](Value column) {
+        return load(rhs, {op.getTransposeRhs() ? j : k, column});
+      };
+      Value column = op.getTransposeRhs() ? k : j;
       Value right =
-          op.getTransposeRhs() ? load(rhs, {j, k}) : load(rhs, {k, j});
+          op.getPackedRhs()
+              ? loadPacked(column, op.getRhs().getType().getShape()[1],
+                           loadRight)
+              : loadRight(column);
       Value product =
           arith::MulFOp::create(builder, extend(left), extend(right));
       scf::YieldOp::create(builder,

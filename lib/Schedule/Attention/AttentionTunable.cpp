@@ -153,16 +153,19 @@ struct AttentionTunable
     double share = getCountedShare(attention, each);
     Work work;
     work.flops = 2 * rows * batch * heads * queries * keys * share;
-    auto getBytes = [](Value tensor) {
+    auto getBytes = [](Value tensor, bool isPacked = false) {
       return getElementTypeOrSelf(tensor.getType()).getIntOrFloatBitWidth() /
-             8.0;
+             (isPacked ? 16.0 : 8.0);
     };
     auto columns = static_cast<double>(attention.getHeadDimQK()),
          columnsV = static_cast<double>(attention.getHeadDimV());
-    double ofKey = getBytes(attention.getKey()) * columns,
+    double ofKey =
+               getBytes(attention.getKey(), attention.getPackedKey()) * columns,
            ofValue = attention.getLatent()
                          ? 0
-                         : getBytes(attention.getValue()) * columnsV;
+                         : getBytes(attention.getValue(),
+                                    attention.getPackedValue()) *
+                               columnsV;
     work.bytes = batch * (heads * queries *
                               (getBytes(attention.getQuery()) * columns +
                                getBytes(attention.getResult()) * columnsV) +

@@ -20,11 +20,15 @@ static void noteOperands(attn::AttentionOpInterface op, InputNotes &notes) {
   };
   for (Value tensor : roles.ofQueries)
     note(tensor, kHeads, kSeqQ, op.getQueryStarts());
-  IntegerUse element;
-  element.kind = IntegerUse::Kind::Element;
-  for (Value tensor : roles.ofKeys)
+  for (auto [tensor, isPacked] :
+       {std::pair<Value, bool>{op.getKey(), attn::packsKey(op)},
+        {op.getValue(), attn::packsValue(op)}}) {
+    IntegerUse element;
+    element.kind =
+        isPacked ? IntegerUse::Kind::Packed : IntegerUse::Kind::Element;
     if (getElementTypeOrSelf(tensor.getType()).isInteger())
       notes.noteIntegers(tensor, element);
+  }
   for (Value tensor : roles.ofKeys)
     if (op.getPages())
       notes.noteSize(tensor, op.getHeadPos(), kKVHeads);

@@ -346,6 +346,19 @@ static std::optional<Refusal> checkColumns(const AttentionProblem &problem,
                     multiple, problem.headDimV);
   }
   int64_t sharers = schedule.getWarpsN();
+  if (problem.packsValue && sharers > 1)
+    return refuse("packed-values-of-warps",
+                  "expects warps-n to be 1 where values are packed, for a warp "
+                  "multiplies both parts of a byte, but got {0}",
+                  sharers);
+  for (auto [isPacked, columns, unit] :
+       {std::tuple(problem.packsKey, problem.headDimQK, atom.getK()),
+        {problem.packsValue, problem.headDimV, atom.getN()}})
+    if (isPacked && columns / 2 % unit != 0)
+      return refuse("packed-columns",
+                    "expects half a packed row to be a multiple of the {0} "
+                    "columns of '{1}', but got {2}",
+                    unit, atom.getName(), columns / 2);
   if (sharers == 1)
     return std::nullopt;
   StringRef scopes = byWarpgroups ? "warpgroups" : "warps";

@@ -131,6 +131,8 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.isLatent = op.getLatent().has_value();
   problem.storedKeyType = op.getKey().getType().getElementType();
   problem.storedValueType = op.getValue().getType().getElementType();
+  problem.packsKey = op.getPackedKey();
+  problem.packsValue = op.getPackedValue();
   problem.typeOfWeights = attn::getWeightType(op);
   problem.resultType = op.getResult().getType().getElementType();
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&

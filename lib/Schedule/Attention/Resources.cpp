@@ -163,11 +163,13 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
       if (!schedule.getQInRegisters())
         addOperand(type, 1, schedule.getBlockM(), columns, /*isLhs=*/true,
                    /*kAlongRows=*/false);
-      addOperand(keyType, schedule.getKStages(), schedule.getBlockN(), columns,
+      addOperand(keyType, schedule.getKStages(), schedule.getBlockN(),
+                 problem.getStoredK(columns),
                  /*isLhs=*/false, /*kAlongRows=*/false);
     }
     if (!problem.isLatent)
-      addOperand(valueType, schedule.getVStages(), schedule.getBlockN(), dV,
+      addOperand(valueType, schedule.getVStages(), schedule.getBlockN(),
+                 problem.getStoredV(dV),
                  /*isLhs=*/false, /*kAlongRows=*/true);
     return layout.getBytes();
   }
@@ -183,10 +185,12 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   int64_t roles = countColumnRoles(schedule);
   for (int64_t columns : getColumnParts(problem, atom, roles)) {
     add(type, qStages, schedule.getBlockM(), columns);
-    add(keyType, schedule.getKStages(), schedule.getBlockN(), columns);
+    add(keyType, schedule.getKStages(), schedule.getBlockN(),
+        problem.getStoredK(columns));
   }
   for (int64_t i = 0; !problem.isLatent && i < roles; ++i)
-    add(valueType, schedule.getVStages(), schedule.getBlockN(), dV / roles);
+    add(valueType, schedule.getVStages(), schedule.getBlockN(),
+        problem.getStoredV(dV) / roles);
   for (const RegionTile &tile : problem.regionTiles)
     if (loadsRegionTile(problem, tile, schedule, target))
       add(IntegerType::get(target.getContext(), tile.bits), RegionTile::kStages,

@@ -16,6 +16,8 @@
 // RUN: attune-run %t/amd.mlir --device=host --print --function=E5M2FNUZ | FileCheck %s --check-prefix=E5M2FNUZ
 // RUN: attune-run %t/nvidia.mlir --device=host --print --function=I8 | FileCheck %s --check-prefix=I8
 // RUN: attune-run %t/amd.mlir --device=host --print --function=I8 | FileCheck %s --check-prefix=I8
+// RUN: attune-run %t/nvidia.mlir --device=host --print --function=I4 | FileCheck %s --check-prefix=I4
+// RUN: attune-run %t/amd.mlir --device=host --print --function=I4 | FileCheck %s --check-prefix=I4
 //
 // Chips from sm_89 on have an instruction for two of what is not FNUZ.
 // DEFINE: %{chip} =
@@ -36,6 +38,9 @@
 // PAIRS-COUNT-12: nvvm.convert.f8x2.to.f16x2 %{{.+}} : vector<2xi8>(f8E5M2) -> vector<2xf16>
 // PAIRS-LABEL: llvm.func @E4M3FNUZ(
 // PAIRS-NOT: nvvm.convert
+// Masked bytes, no shifts but for the upper ones of bf16.
+// PAIRS-LABEL: llvm.func @I4(
+// PAIRS-COUNT-16: llvm.shufflevector %{{.+}} [{{0|2}}, 4, {{1|3}}, 4] : vector<4xi8>
 // GENERIC: llvm.func @E4M3FN(
 // GENERIC-NOT: nvvm.convert
 
@@ -198,6 +203,44 @@ module attributes {gpu.container_module} {
       vector.store %ofBrain, %out[%c16] : memref<24xf32>, vector<8xf32>
       gpu.return
     }
+    // Two integers of 4 bits in a byte.
+    gpu.func @I4(%bits: memref<8xi8>, %out: memref<32xf32>) kernel attributes {known_block_size = array<i32: 1, 1, 1>} {
+      %c0 = arith.constant 0 : index
+      %c8 = arith.constant 8 : index
+      %c16 = arith.constant 16 : index
+      %c24 = arith.constant 24 : index
+      %four = arith.constant dense<4> : vector<8xi8>
+      %numbers = arith.constant dense<[0x70, 0x8f, 0x17, 0xf8, 0x00, 0x5a, 0xa5, 0x3c]> : vector<8xi8>
+      // Not folded.
+      vector.store %numbers, %bits[%c0] : memref<8xi8>, vector<8xi8>
+      %loaded = vector.load %bits[%c0] : memref<8xi8>, vector<8xi8>
+      %moved = arith.shli %loaded, %four : vector<8xi8>
+      %lower = arith.shrsi %moved, %four : vector<8xi8>
+      %upper = arith.shrsi %loaded, %four : vector<8xi8>
+      %lowerHalf = arith.sitofp %lower : vector<8xi8> to vector<8xf16>
+      %upperHalf = arith.sitofp %upper : vector<8xi8> to vector<8xf16>
+      %lowerBrain = arith.sitofp %lower : vector<8xi8> to vector<8xbf16>
+      %upperBrain = arith.sitofp %upper : vector<8xi8> to vector<8xbf16>
+      %0 = arith.extf %lowerHalf : vector<8xf16> to vector<8xf32>
+      %1 = arith.extf %upperHalf : vector<8xf16> to vector<8xf32>
+      %2 = arith.extf %lowerBrain : vector<8xbf16> to vector<8xf32>
+      %3 = arith.extf %upperBrain : vector<8xbf16> to vector<8xf32>
+      vector.store %0, %out[%c0] : memref<32xf32>, vector<8xf32>
+      vector.store %1, %out[%c8] : memref<32xf32>, vector<8xf32>
+      vector.store %2, %out[%c16] : memref<32xf32>, vector<8xf32>
+      vector.store %3, %out[%c24] : memref<32xf32>, vector<8xf32>
+      gpu.return
+    }
+  }
+  // I4: result 0: 32xf32
+  // I4-NEXT: {{^}}0 -1 7 -8 0 -6 5 -4 7 -8 1 -1 0 5 -6 3 0 -1 7 -8 0 -6 5 -4 7 -8 1 -1 0 5 -6 3
+  func.func @I4() -> tensor<32xf32> {
+    %c1 = arith.constant 1 : index
+    %bits = memref.alloc() : memref<8xi8>
+    %out = memref.alloc() : memref<32xf32>
+    gpu.launch_func @kernels::@I4 blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%bits : memref<8xi8>, %out : memref<32xf32>)
+    %result = bufferization.to_tensor %out restrict writable : memref<32xf32> to tensor<32xf32>
+    return %result : tensor<32xf32>
   }
   // E4M3FN: result 0: 24xf32
   // E4M3FN-NEXT: {{^}}0 -0 0.00195312 0.0136719 0.015625 1 -448 {{-?}}nan 0 -0 0.00195312 0.0136719 0.015625 1 -448 {{-?}}nan 0 -0 0.00195312 0.0136719 0.015625 1 -448 {{-?}}nan

@@ -135,7 +135,8 @@ func.func @channels(%m: memref<?x64xf16>, %i: index, %more: i1) -> !regs {
 }
 
 // CHECK-LABEL: func.func @arithmetic
-func.func @arithmetic(%q: !regs, %k: !shared, %v: !tile.tile<64x32xf16, registers>, %bias: memref<?xf32>) {
+func.func @arithmetic(%q: !regs, %k: !shared, %v: !tile.tile<64x32xf16, registers>, %bias: memref<?xf32>,
+                      %bytes: !tile.tile<32x32xi8, registers>, %few: !tile.tile<64x16xi8, registers>) {
   %zero = arith.constant 0.0 : f32
   // CHECK: %[[ACC:.+]] = tile.fill %{{.+}} : f32 -> <32x32xf32, registers>
   %acc = tile.fill %zero : f32 -> !tile.tile<32x32xf32, registers>
@@ -143,6 +144,10 @@ func.func @arithmetic(%q: !regs, %k: !shared, %v: !tile.tile<64x32xf16, register
   %s = tile.mma %q, %k, %acc transpose_rhs : !regs, !shared, !tile.tile<32x32xf32, registers>
   // CHECK: tile.mma %{{.+}}, %{{.+}}, %[[ACC]] : <32x64xf16, registers>, <64x32xf16, registers>
   %t = tile.mma %q, %v, %acc : !regs, !tile.tile<64x32xf16, registers>, !tile.tile<32x32xf32, registers>
+  // CHECK: tile.mma %{{.+}}, %{{.+}}, %[[ACC]] transpose_rhs packed_rhs : <32x64xf16, registers>, <32x32xi8, registers>
+  %u = tile.mma %q, %bytes, %acc transpose_rhs packed_rhs : !regs, !tile.tile<32x32xi8, registers>, !tile.tile<32x32xf32, registers>
+  // CHECK: tile.mma_async %{{.+}}, %{{.+}}, %[[ACC]] packed_rhs : <32x64xf16, registers>, <64x16xi8, registers>
+  %w = tile.mma_async %q, %few, %acc packed_rhs : !regs, !tile.tile<64x16xi8, registers>, !tile.tile<32x32xf32, registers>
   // CHECK: %[[MAX:.+]] = tile.reduce max %[[S]] : <32x32xf32, registers> -> <32xf32, registers>
   %max = tile.reduce max %s : !tile.tile<32x32xf32, registers> -> !tile.tile<32xf32, registers>
   // CHECK: tile.reduce add %[[S]] : <32x32xf32, registers> -> <32x4xf32, registers>

@@ -86,6 +86,8 @@ struct AttentionProblem {
   /// As which keys and values are stored, and widened to `elementType` and to
   /// that of weights where they are multiplied; null where they need not be.
   mlir::Type storedKeyType = {}, storedValueType = {};
+  /// Whether bytes of keys, or of values, hold two columns each.
+  bool packsKey = false, packsValue = false;
   /// As which weights are multiplied by values; null where it is `elementType`.
   mlir::Type typeOfWeights = {};
   /// Of the result; null where it is `elementType`.
@@ -95,9 +97,16 @@ struct AttentionProblem {
   /// Which heads share tiles.
   HeadPacking packing = {};
 
-  /// Columns of what is loaded of a key and its value.
+  /// Elements of what is loaded of a key and its value.
   int64_t getKeyColumns() const {
-    return headDimQK + (isLatent ? 0 : headDimV);
+    return getStoredK(headDimQK) + (isLatent ? 0 : getStoredV(headDimV));
+  }
+  /// Elements that so many columns of keys, or of values, are stored as.
+  int64_t getStoredK(int64_t columns) const {
+    return packsKey ? columns / 2 : columns;
+  }
+  int64_t getStoredV(int64_t columns) const {
+    return packsValue ? columns / 2 : columns;
   }
   mlir::Type getKeyType() const {
     return storedKeyType ? storedKeyType : elementType;

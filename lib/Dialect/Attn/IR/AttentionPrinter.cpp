@@ -108,6 +108,10 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   if (std::optional<Type> weights = getWeights())
     printer << " weights(" << *weights << ")";
   printer << (getBatchInvariant() ? " batch_invariant" : "");
+  if (getPackedKey() || getPackedValue())
+    printer << " packed(" << (getPackedKey() ? "key" : "")
+            << (getPackedKey() && getPackedValue() ? ", " : "")
+            << (getPackedValue() ? "value" : "") << ")";
   for (const Scales &scales : getScales(*this)) {
     printer << ' ' << scales.name << "_scales(" << scales.scales;
     if (!scales.blocks.empty())

@@ -30,6 +30,8 @@ Type attune::attn::getType(Builder &builder, Element element) {
     return builder.getType<Float8E5M2FNUZType>();
   case Element::I8:
     return builder.getI8Type();
+  case Element::I4:
+    return builder.getIntegerType(4);
   }
   llvm_unreachable("all elements have a type");
 }
@@ -165,6 +167,10 @@ static void setClauses(OpT op, const AttentionProblem &problem,
         decltype(op.getScheduleAttr())::get(op.getContext(), problem.schedule));
 }
 
+static bool isPacked(const AttentionProblem &problem) {
+  return problem.elementKV == Element::I4;
+}
+
 static AttentionOp createAttention(OpBuilder &builder, Location loc,
                                    const AttentionProblem &problem,
                                    ValueRange arguments) {
@@ -177,6 +183,14 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
   }
   auto op = AttentionOp::create(builder, loc, query, key, value, problem.order,
                                 problem.lse);
+  if (isPacked(problem)) {
+    op.setPackedKey(true);
+    op.setPackedValue(true);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[op.getHeadDimPos()] = op.getHeadDimV();
+    op.getResult().setType(type.clone(shape));
+  }
   if (problem.latent) {
     op.setLatent(problem.headDimV);
     auto type = cast<RankedTensorType>(op.getResult().getType());
@@ -248,6 +262,12 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   if (problem.packedKeys)
     ofKeys.batch = 1;
   ofKeys.element = problem.elementKV.value_or(problem.element);
+  // An odd column would be left over, which the verifier tells.
+  if (isPacked(problem)) {
+    ofKeys.element = Element::I8;
+    ofKeys.headDimQK /= 2;
+    ofKeys.headDimV /= 2;
+  }
   int64_t mostPages = 0;
   if (problem.pageSize) {
     mostPages = ShapedType::isDynamic(problem.seqK)
@@ -262,10 +282,10 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   SmallVector<Type> inputs = {getOperandType(ofQueries, builder, problem.headsQ,
                                              problem.seqQ, problem.headDimQK),
                               getOperandType(ofKeys, builder, problem.headsKV,
-                                             ofKeys.seqK, problem.headDimQK)};
+                                             ofKeys.seqK, ofKeys.headDimQK)};
   if (!problem.latent)
     inputs.push_back(getOperandType(ofKeys, builder, problem.headsKV,
-                                    ofKeys.seqK, problem.headDimV));
+                                    ofKeys.seqK, ofKeys.headDimV));
   if (problem.grad) {
     Type output = getOperandType(problem, builder, problem.headsQ, problem.seqQ,
                                  problem.headDimV);

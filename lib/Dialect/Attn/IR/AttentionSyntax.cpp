@@ -274,6 +274,29 @@ static ParseResult setResultTypes(OpAsmParser &parser, OperationState &state,
   return success();
 }
 
+/// Reads which of key and value are packed.
+static ParseResult parsePacked(OpAsmParser &parser,
+                               AttentionOp::Properties &properties) {
+  auto parsePart = [&]() -> ParseResult {
+    SMLoc loc = parser.getCurrentLocation();
+    StringRef name;
+    if (parser.parseKeyword(&name))
+      return failure();
+    if (name != "key" && name != "value")
+      return parser.emitError(loc, "expects key or value, but got '")
+             << name << "'";
+    UnitAttr &part =
+        name == "key" ? properties.packedKey : properties.packedValue;
+    if (part)
+      return parser.emitError(loc, "expects '")
+             << name << "' once, but got it again";
+    part = parser.getBuilder().getUnitAttr();
+    return success();
+  };
+  return parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                        parsePart);
+}
+
 ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<OpAsmParser::UnresolvedOperand, 3> operands;
   SmallVector<Type> types, written;
@@ -287,6 +310,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
           parser.getBuilder().getUnitAttr();
       return success();
     }
+    if (keyword == "packed")
+      return parsePacked(parser, properties);
     if (parser.parseLParen())
       return failure();
     ParseResult parsed =
@@ -312,8 +337,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseOperandList(operands, 3) ||
       clauses.parseAll({"lse", "query_lengths", "key_lengths", "query_starts",
                         "key_starts", "pages", "latent", "weights",
-                        "batch_invariant", "query_scales", "key_scales",
-                        "value_scales", "schedule"},
+                        "batch_invariant", "packed", "query_scales",
+                        "key_scales", "value_scales", "schedule"},
                        parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();

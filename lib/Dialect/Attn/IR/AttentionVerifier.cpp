@@ -39,6 +39,8 @@ static LogicalResult verifySharedSizes(AttentionOpInterface op,
   };
   auto batch = sizesAt(op.getBatchPos()), heads = sizesAt(op.getHeadPos()),
        length = sizesAt(op.getSeqPos()), headSize = sizesAt(op.getHeadDimPos());
+  if (packsKey(op) && ShapedType::isStatic(headSize[1].size))
+    headSize[1].size *= 2;
   bool hasPages = op.getPages() != nullptr;
   bool comparesBatches =
       !hasPages && !op.getQueryStarts() && !op.getKeyStarts();
@@ -393,8 +395,51 @@ LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
   return verifyScalars(op);
 }
 
+/// That what is said to be packed is, and that kernels can take it apart.
+static LogicalResult verifyPacking(AttentionOp op) { // attention_c31
+  // Half a row is so many instructions, of 16 columns.
+  constexpr int64_t kUnit = 32;
+  constexpr unsigned kLeastBits = 16;
+  auto verifyOne = [&](StringRef name, RankedTensorType type,
+                       const std::optional<Scales> &scales) -> LogicalResult {
+    if (!type.getElementType().isInteger(8))
+      return op.emitOpError("expects a packed ")
+             << name << " of i8, but got " << type.getElementType();
+    int64_t columns = 2 * type.getDimSize(op.getHeadDimPos());
+    if (columns % kUnit != 0)
+      return op.emitOpError("expects a packed ")
+             << name << " of a multiple of " << kUnit
+             << " columns, but got one of " << columns
+             << "; leave it unpacked, or add columns of 0";
+    if (variesAlong(op, scales, 'd'))
+      return op.emitOpError("expects scales of a packed ")
+             << name << " that its columns share, but got some along dimension "
+             << op.getHeadDimPos();
+    return success();
+  };
+  if (op.getLatent())
+    return op.emitOpError("expects unpacked keys where values are a part of "
+                          "them, but got packed ones");
+  for (auto [name, type] :
+       {std::pair<StringRef, Type>{"queries",
+                                   op.getQuery().getType().getElementType()},
+        {"weights", getWeightType(op)}})
+    if (type.getIntOrFloatBitWidth() < kLeastBits)
+      return op.emitOpError("expects ")
+             << name << " of at least " << kLeastBits
+             << " bits beside packed operands, but got " << type;
+  if (op.getPackedKey() &&
+      failed(verifyOne("key", op.getKey().getType(), getKeyScales(op))))
+    return failure();
+  if (op.getPackedValue())
+    return verifyOne("value", op.getValue().getType(), getValueScales(op));
+  return success();
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(attune::attn::detail::verify(*this)))
+    return failure();
+  if ((getPackedKey() || getPackedValue()) && failed(verifyPacking(*this)))
     return failure();
   std::optional<int64_t> latent = getLatent();
   if (!latent) // attention_c26

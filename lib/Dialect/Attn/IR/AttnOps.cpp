@@ -92,11 +92,28 @@ int64_t attune::attn::detail::getSeqK(Operation *op) {
   return ShapedType::isDynamic(most) ? most : most * keys;
 }
 
+bool attune::attn::packsKey(Operation *op) {
+  auto forward = dyn_cast<AttentionOp>(op);
+  return forward && forward.getPackedKey();
+}
+
+bool attune::attn::packsValue(Operation *op) {
+  auto forward = dyn_cast<AttentionOp>(op);
+  return forward && forward.getPackedValue();
+}
+
+/// What so many elements of a row stand for.
+static int64_t getColumns(int64_t stored, bool isPacked) {
+  return isPacked && ShapedType::isStatic(stored) ? 2 * stored : stored;
+}
+
 int64_t attune::attn::detail::getHeadDimQK(Operation *op) {
   AttentionOpInterface attention(op);
   int64_t d = attention.getHeadDimPos();
-  return getFirstStatic(
-      {getDim(attention.getQuery(), d), getDim(attention.getKey(), d)});
+  int64_t columns = getDim(attention.getQuery(), d);
+  if (ShapedType::isStatic(columns))
+    return columns;
+  return getColumns(getDim(attention.getKey(), d), packsKey(op));
 }
 
 int64_t attune::attn::detail::getHeadDimV(Operation *op) {
@@ -104,7 +121,8 @@ int64_t attune::attn::detail::getHeadDimV(Operation *op) {
   if (auto forward = dyn_cast<AttentionOp>(op))
     if (std::optional<int64_t> latent = forward.getLatent())
       return *latent;
-  return getDim(attention.getValue(), attention.getHeadDimPos());
+  return getColumns(getDim(attention.getValue(), attention.getHeadDimPos()),
+                    packsValue(op));
 }
 
 float attune::attn::detail::getEffectiveScale(Operation *op) {
@@ -187,7 +205,8 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
     shape[b] = getFirstStatic(
         {query.getDimSize(b), key.getDimSize(b), value.getDimSize(b)});
   }
-  shape[d] = adaptor.getLatent().value_or(value.getDimSize(d));
+  shape[d] = adaptor.getLatent().value_or(
+      getColumns(value.getDimSize(d), adaptor.getPackedValue()));
   types.push_back(RankedTensorType::get(
       shape, getDefaultResultElement(query.getElementType())));
   if (adaptor.getReturnLse())

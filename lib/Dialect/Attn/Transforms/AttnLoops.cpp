@@ -64,8 +64,8 @@ bool RowEmitter::isHeadDimDense(Value buffer) {
          type.isLastDimUnitStride();
 }
 
-Value RowEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
-                          int64_t count) {
+Value RowEmitter::loadStored(Value buffer, SmallVector<Value, 4> indices,
+                             int64_t count) {
   auto type = VectorType::get(
       count, cast<MemRefType>(buffer.getType()).getElementType());
   Value loaded;
@@ -79,6 +79,33 @@ Value RowEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
     }
     loaded = vector::FromElementsOp::create(builder, type, elements);
   }
+  return loaded;
+}
+
+Value RowEmitter::loadPacked(Value buffer, SmallVector<Value, 4> indices,
+                             int64_t count) {
+  Value bytes = loadStored(buffer, std::move(indices), count / 2);
+  constexpr int64_t kBits = 4;
+  Value bits = arith::ConstantOp::create(
+      builder, DenseElementsAttr::get(cast<VectorType>(bytes.getType()),
+                                      APInt(8, kBits)));
+  Value shifted = arith::ShLIOp::create(builder, bytes, bits);
+  SmallVector<Value> columns;
+  for (Value upper : {shifted, bytes}) {
+    Value numbers = arith::ShRSIOp::create(builder, upper, bits);
+    Value wide = arith::SIToFPOp::create(
+        builder, withElement(numbers, builder.getF32Type()), numbers);
+    for (int64_t i = 0; i < count / 2; ++i)
+      columns.push_back(vector::ExtractOp::create(builder, wide, i));
+  }
+  return vector::FromElementsOp::create(
+      builder, VectorType::get(count, builder.getF32Type()), columns);
+}
+
+Value RowEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
+                          int64_t count) {
+  Value loaded = loadStored(buffer, std::move(indices), count);
+  auto type = cast<VectorType>(loaded.getType());
   if (type.getElementType().isF32())
     return loaded;
   Type wide = withElement(loaded, builder.getF32Type());
@@ -247,15 +274,17 @@ BatchRows LoopEmitter::getRows(Value starts, Value lengths, Value b,
 }
 
 LoopEmitter::Operand LoopEmitter::getOperand(Value tensor,
-                                             std::optional<Scales> scales) {
-  return {toBuffer(tensor), scales,
-          scales ? toBuffer(scales->scales) : Value()};
+                                             std::optional<Scales> scales,
+                                             bool isPacked) {
+  return {toBuffer(tensor), scales, scales ? toBuffer(scales->scales) : Value(),
+          isPacked};
 }
 
 Value LoopEmitter::load(const Operand &operand, Value b, Value h, Value s,
                         int64_t count) {
   SmallVector<Value, 4> indices = getIndices(b, h, s);
-  Value vector = loadF32(operand.buffer, indices, count);
+  Value vector = operand.isPacked ? loadPacked(operand.buffer, indices, count)
+                                  : loadF32(operand.buffer, indices, count);
   if (!operand.scales)
     return vector;
   int64_t headDim = find('d');
@@ -322,8 +351,8 @@ void LoopEmitter::readOperands() {
     return forward ? getScales(forward) : std::nullopt;
   };
   query = getOperand(op.getQuery(), getOf(getQueryScales));
-  key = getOperand(op.getKey(), getOf(getKeyScales));
-  value = getOperand(op.getValue(), getOf(getValueScales));
+  key = getOperand(op.getKey(), getOf(getKeyScales), packsKey(op));
+  value = getOperand(op.getValue(), getOf(getValueScales), packsValue(op));
   if (op.getSinks())
     sinks = toBuffer(op.getSinks());
   if (op.getQueryLengths())

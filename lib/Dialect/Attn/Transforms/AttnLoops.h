@@ -52,6 +52,15 @@ protected:
   /// than the order says, in f32, and the other way round.
   mlir::Value loadF32(mlir::Value buffer,
                       llvm::SmallVector<mlir::Value, 4> indices, int64_t count);
+  /// So many columns of half as many bytes, in f32: the lower parts of all come
+  /// first.
+  mlir::Value loadPacked(mlir::Value buffer,
+                         llvm::SmallVector<mlir::Value, 4> indices,
+                         int64_t count);
+  /// Elements along the head size as they are stored.
+  mlir::Value loadStored(mlir::Value buffer,
+                         llvm::SmallVector<mlir::Value, 4> indices,
+                         int64_t count);
   void store(mlir::Value vector, mlir::Value buffer,
              llvm::SmallVector<mlir::Value, 4> indices);
   /// sum + factor * vector
@@ -143,8 +152,11 @@ protected:
     mlir::Value buffer;
     std::optional<Scales> scales;
     mlir::Value factors;
+    /// Whether bytes hold two columns each.
+    bool isPacked = false;
   };
-  Operand getOperand(mlir::Value tensor, std::optional<Scales> scales);
+  Operand getOperand(mlir::Value tensor, std::optional<Scales> scales,
+                     bool isPacked = false);
   /// The vector along the head size in f32, multiplied.
   mlir::Value load(const Operand &operand, mlir::Value b, mlir::Value h,
                    mlir::Value s, int64_t count);

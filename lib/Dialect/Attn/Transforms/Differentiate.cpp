@@ -34,7 +34,8 @@ static AttentionOp buildAttention(OpBuilder &builder, Op op,
       op.getWindowAttr(), op.getSoftcapAttr(), op.getDropoutProbabilityAttr(),
       builder.getUnitAttr(),
       /*latent=*/IntegerAttr(), /*weights=*/TypeAttr(),
-      /*batchInvariant=*/UnitAttr(), schedule);
+      /*batchInvariant=*/UnitAttr(), /*packedKey=*/UnitAttr(),
+      /*packedValue=*/UnitAttr(), schedule);
   copyRegions(op, forward);
   return forward;
 }

@@ -358,6 +358,31 @@ static LogicalResult verifyAtom(Operation *op, MmaAtomAttr atom, MmaScope scope,
   return success();
 }
 
+/// That bytes are taken apart by those who can.
+template <typename OpTy> static LogicalResult verifyPacking(OpTy op) {
+  if (!op.getPackedRhs())
+    return success();
+  Type lhs = op.getLhs().getType().getElementType(),
+       rhs = op.getRhs().getType().getElementType();
+  if (!rhs.isInteger(8) || !canWiden(rhs, lhs))
+    return op.emitOpError()
+           << "expects a packed rhs of i8 beside wider floats, but got " << rhs
+           << " beside " << lhs;
+  if (op.getScope() != MmaScope::Warp)
+    return op.emitOpError() << "expects a packed rhs to be multiplied by a "
+                            << stringifyMmaScope(MmaScope::Warp) << ", but got "
+                            << stringifyMmaScope(op.getScope());
+  MmaAtomAttr atom = op.getAtomAttr();
+  if (!atom)
+    return success();
+  int64_t part = op.getRhs().getType().getShape()[1],
+          unit = op.getTransposeRhs() ? atom.getK() : atom.getN();
+  if (part % unit != 0)
+    return op.emitOpError() << "expects parts of a packed rhs of a multiple of "
+                            << unit << " columns, but got " << part;
+  return success();
+}
+
 template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
   TileType lhs = op.getLhs().getType(), rhs = op.getRhs().getType(),
            acc = PendingType::getOf(op.getAcc().getType()).getTile();
@@ -369,6 +394,8 @@ template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
           lhsK = lhs.getShape()[transposed ? 0 : 1],
           rhsK = rhs.getShape()[op.getTransposeRhs() ? 1 : 0],
           rhsN = rhs.getShape()[op.getTransposeRhs() ? 0 : 1];
+  if (op.getPackedRhs())
+    (op.getTransposeRhs() ? rhsK : rhsN) *= 2;
   if (lhsK != rhsK)
     return op.emitOpError() << "expects lhs and rhs to agree on k, but got "
                             << lhsK << " and " << rhsK;
@@ -381,6 +408,8 @@ template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
            << "expects columns that are shared or computed by "
               "all, but got warps_n "
            << op.getWarpsN() << " and replicas " << op.getReplicas();
+  if (failed(verifyPacking(op)))
+    return failure();
   return verifyAtom(op, op.getAtomAttr(), op.getScope(), lhs, rhs, acc, rhsK);
 }
 

@@ -21,3 +21,17 @@ Value attune::tile::widen(OpBuilder &builder, Location loc, Value value,
     return arith::SIToFPOp::create(builder, loc, type, value);
   return arith::ExtFOp::create(builder, loc, type, value);
 }
+
+Value attune::tile::unpack(OpBuilder &builder, Location loc, Value bytes,
+                           bool upper) {
+  constexpr int64_t kBits = 4;
+  Value count = arith::ConstantOp::create(
+      builder, loc,
+      isa<VectorType>(bytes.getType())
+          ? TypedAttr(DenseElementsAttr::get(cast<VectorType>(bytes.getType()),
+                                             APInt(8, kBits)))
+          : builder.getI8IntegerAttr(kBits));
+  if (!upper)
+    bytes = arith::ShLIOp::create(builder, loc, bytes, count);
+  return arith::ShRSIOp::create(builder, loc, bytes, count);
+}

@@ -2,7 +2,8 @@
 //
 // Integers of 8 bits as floats of 16, two at a time: each becomes the lower
 // byte of a float whose unit is 1, which is one prmt for both (PTX ISA,
-// "prmt"), and what is too much is subtracted.
+// "prmt"), and what is too much is subtracted. Of bytes that hold two integers
+// of 4 bits, one part is masked before; shifts are not needed, but for bf16.
 
 #include "NVIDIA.h"
 #include "attune/Target/TargetModel.h"
@@ -10,18 +11,24 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace {
+/// What of a byte is an integer.
+enum class Part { Whole, Lower, Upper };
+
 /// Makes floats of four bytes, which are a word.
 class BytesBuilder : public ImplicitLocOpBuilder {
 public:
-  BytesBuilder(Location loc, OpBuilder &builder, Type element)
-      : ImplicitLocOpBuilder(loc, builder), element(element) {}
+  BytesBuilder(Location loc, OpBuilder &builder, Type element, Part part)
+      : ImplicitLocOpBuilder(loc, builder), element(element), part(part) {}
 
   /// The two from `first` on.
   Value widen(Value bytes, int32_t first) {
+    if (part != Part::Whole)
+      return toFloats(bytes, first);
     return element.isF16() ? toHalves(bytes, first) : toBFloats(bytes, first);
   }
 
@@ -51,6 +58,31 @@ private:
                                cast(pair(), negative));
   }
 
+  /// 8 more than each integer of a part, which is natural, or 16 times that,
+  /// above 1024 or 128: one fused operation makes it the integer.
+  Value toFloats(Value bytes, int32_t first) {
+    constexpr uint8_t kUpperOfHalf = 0x64, kUpperOfBFloat = 0x43;
+    constexpr double kHalf = 1024, kBFloat = 128, kBias = 8, kUnits = 16;
+    bool isHalf = element.isF16();
+    // bf16 has 7 bits below the unit, which hold 16 times 8 no more.
+    bool inPlace = part == Part::Upper && isHalf;
+    Value all = cast(getI32Type(), bytes);
+    if (part == Part::Upper && !inPlace)
+      all = LLVM::LShrOp::create(*this, all, word(4));
+    Value masked = LLVM::AndOp::create(*this, all,
+                                       word(inPlace ? 0xf0f0f0f0 : 0x0f0f0f0f));
+    Value natural =
+        cast(bytes.getType(),
+             LLVM::XOrOp::create(*this, masked,
+                                 word(inPlace ? 0x80808080 : 0x08080808)));
+    Value wide = cast(
+        pair(), spread(natural, first, isHalf ? kUpperOfHalf : kUpperOfBFloat));
+    double factor = inPlace ? 1 / kUnits : 1;
+    return LLVM::FMAOp::create(
+        *this, wide, constant(factor),
+        constant(-(factor * (isHalf ? kHalf : kBFloat) + kBias)));
+  }
+
   /// Bytes of a word below `upper`.
   Value spread(Value bytes, int32_t first, uint8_t upper) {
     Value fill = LLVM::ConstantOp::create(
@@ -73,15 +105,39 @@ private:
   }
 
   Type element;
+  Part part;
 };
+} // namespace
 
-// Pattern: arith.sitofp of vectors of i8 to f16 or bf16 -> prmt and arithmetic
-// of pairs
+/// The value that is shifted by 4, if this is.
+template <typename OpTy> static Value getShifted(Value value) {
+  constexpr int64_t kBits = 4;
+  auto shift = value.getDefiningOp<OpTy>();
+  APInt count;
+  return shift && matchPattern(shift.getRhs(), m_ConstantInt(&count)) &&
+                 count == kBits
+             ? shift.getLhs()
+             : Value();
+}
+
+/// The bytes that hold `integers`, and where in them.
+static std::pair<Value, Part> findBytes(Value integers) {
+  Value upper = getShifted<arith::ShRSIOp>(integers);
+  if (!upper)
+    return {integers, Part::Whole};
+  if (Value bytes = getShifted<arith::ShLIOp>(upper))
+    return {bytes, Part::Lower};
+  return {upper, Part::Upper};
+}
+
+namespace {
+// Pattern: arith.sitofp of vectors of i8, or of halves of these, to f16 or bf16
+// -> prmt and arithmetic of pairs
 struct WidenBytesPattern : ConvertOpToLLVMPattern<arith::SIToFPOp> {
   using ConvertOpToLLVMPattern<arith::SIToFPOp>::ConvertOpToLLVMPattern;
 
   LogicalResult
-  matchAndRewrite(arith::SIToFPOp op, OpAdaptor adaptor,
+  matchAndRewrite(arith::SIToFPOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override {
     constexpr int64_t kBytes = 4;
     auto type = dyn_cast<VectorType>(op.getIn().getType());
@@ -91,10 +147,14 @@ struct WidenBytesPattern : ConvertOpToLLVMPattern<arith::SIToFPOp> {
     auto to = cast<VectorType>(op.getType());
     if (!to.getElementType().isF16() && !to.getElementType().isBF16())
       return rewriter.notifyMatchFailure(op, "no floats of 16 bits");
-    BytesBuilder b(op.getLoc(), rewriter, to.getElementType());
+    auto [stored, part] = findBytes(op.getIn());
+    Value all = rewriter.getRemappedValue(stored);
+    if (!all)
+      return rewriter.notifyMatchFailure(op, "no bytes yet");
+    BytesBuilder b(op.getLoc(), rewriter, to.getElementType(), part);
     Value whole = LLVM::PoisonOp::create(b, to);
     for (int64_t first = 0; first < type.getNumElements(); first += kBytes) {
-      Value bytes = adaptor.getIn();
+      Value bytes = all;
       if (type.getNumElements() > kBytes) {
         auto begin = static_cast<int32_t>(first);
         bytes = LLVM::ShuffleVectorOp::create(

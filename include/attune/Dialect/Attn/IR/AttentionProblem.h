@@ -22,7 +22,8 @@ enum class Element {
   F8E5M2,
   F8E4M3FNUZ,
   F8E5M2FNUZ,
-  I8
+  I8,
+  I4
 };
 mlir::Type getType(mlir::Builder &builder, Element element);
 
@@ -43,7 +44,7 @@ struct AttentionProblem {
   /// That of query, and that of keys and values unless these have another.
   Element element;
   /// Those of keys and values, of the result, and of weights where they are
-  /// multiplied. Gradients have none.
+  /// multiplied. Keys and values of I4 are packed into I8. Gradients have none.
   std::optional<Element> elementKV, elementResult, elementWeights;
   /// Of query, key and value, which are f32 operands. Gradients have none.
   std::optional<ScaleBlocks> queryScales, keyScales, valueScales;

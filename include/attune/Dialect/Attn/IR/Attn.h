@@ -134,6 +134,11 @@ struct Scales {
                        int64_t dim, mlir::Value place) const;
 };
 
+/// Whether an i8 of the keys, or of the values, of an attention op holds two
+/// integers of 4 bits.
+bool packsKey(mlir::Operation *op);
+bool packsValue(mlir::Operation *op);
+
 /// Whether there are scales that differ along a dimension, by its letter.
 bool variesAlong(AttentionOp op, const std::optional<Scales> &scales,
                  char letter);

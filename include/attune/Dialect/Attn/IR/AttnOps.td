@@ -82,6 +82,12 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     tensor, also of pages and packed sequences, so that scales lie as elements
     do. Values that are a part of the keys have the scales of these.
 
+    `packed(key)`, `packed(value)` or `packed(key, value)` says that an i8 of
+    these holds two signed integers of 4 bits. Of `D` columns, column `d` is in
+    the lower bits of byte `d` where `d < D / 2`, and in the upper bits of byte
+    `d - D / 2` otherwise: `D / 2` bytes are a row. All else is as for the
+    columns that they stand for, but scales are those of whole rows.
+
     `weights` names the type that weights have where they are multiplied by
     values. By default that is f16 where values have 8 bits and no scales that
     differ by key, for f16 has all of these, and weights are at most 1; otherwise
@@ -227,6 +233,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - `weights` is a float of 8 or 16 bits (attention_c29).
     - The probability of dropout is at least 0 and less than 1, and comes with
       a seed and an offset, two numbers (attention_c30).
+    - What is packed is i8, and stands for a multiple of 32 columns, so that the halves of a row are whole matrix
+      instructions; its columns share scales, query and weights have at least 16 bits, and there is no `latent` (attention_c31).
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -303,6 +311,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
        value_scales(%vs : tensor<1x1x1x1xf32>)
        : tensor<2x16x1x64xbf16>, tensor<2x4x8192x64xf8E4M3FN>, tensor<2x4x8192x64xf8E4M3FN>
 
+    // A cache of 4 bits: 32 bytes are 64 columns, which share a scale.
+    %o10 = attn.attention %q, %k, %v packed(key, value) key_scales(%ks : tensor<2x4x8192x1xf32>)
+       value_scales(%vs : tensor<2x4x8192x1xf32>)
+       : tensor<2x16x1x64xbf16>, tensor<2x4x8192x32xi8>, tensor<2x4x8192x32xi8>
+
     // In training: a tenth of the weights is dropped.
     %o9, %lse9 = attn.attention %q, %k, %v lse causal(top_left) dropout(%random, 1.000000e-01 : tensor<2xi64>)
        : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>
@@ -347,6 +360,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     OptionalAttr<I64Attr>:$latent,
     OptionalAttr<TypeAttr>:$weights,
     UnitAttr:$batchInvariant,
+    UnitAttr:$packedKey,
+    UnitAttr:$packedValue,
     OptionalAttr<Schedule_AttentionAttr>:$schedule);
   let results = (outs Attn_Operand:$result, Optional<3DTensorOf<[F32]>>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);

@@ -375,23 +375,29 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
     With `lhs_through_shared`, `tile-promote-to-shared` writes a left-hand operand that was computed to shared
     memory, to be multiplied from there. A right-hand operand of 8 bits that warpgroups multiply is stored by columns (`transpose_rhs`).
 
+    With `packed_rhs` each i8 of a row of `rhs` holds two signed integers of 4 bits: byte `c` of `C` holds column `c` in its lower
+    bits and column `c + C` in its upper ones, so that the row stands for `2 * C` columns. Warps widen both parts of what they read once.
+
     **Example**
     ```mlir
     %s = tile.mma %q, %k, %zero transpose_rhs
        : !tile.tile<64x128xbf16, registers>, !tile.tile<32x128xbf16, shared, #s>, !tile.tile<64x32xf32, registers>
     ```
 
-    **Errors**: shapes that do not multiply; an atom of other types or of another scope; `warps_n` and `replicas` both above 1. By
-    `convert-tile-to-gpu`: rows of `rhs` that are paired where the instruction does not want them so, or not where it does.
+    **Errors**: shapes that do not multiply; an atom of other types or of another scope; `warps_n` and `replicas` both above 1;
+    `packed_rhs` of other elements than i8, by warpgroups, or whose parts are no multiples of the atom. By
+    `convert-tile-to-gpu`: rows of `rhs` that are paired where the instruction does not want them so, or not where it does;
+    `packed_rhs` whose columns `warps_n` share, or that is in registers.
   }];
   let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, Tile_RegisterTile:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        UnitAttr:$lhs_through_shared, OptionalAttr<Tile_MmaAtomAttr>:$atom,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas);
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas, UnitAttr:$packed_rhs);
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
+    $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`packed_rhs` $packed_rhs^)?
+    (`scope` $scope^)? (`warps_n` $warps_n^)?
     (`replicas` $replicas^)? (`lhs_through_shared` $lhs_through_shared^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;
@@ -416,10 +422,12 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
   let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, AnyTypeOf<[Tile_RegisterTile, Tile_PendingType]>:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
-                       OptionalAttr<Tile_MmaAtomAttr>:$atom, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas);
+                       OptionalAttr<Tile_MmaAtomAttr>:$atom, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas,
+                       UnitAttr:$packed_rhs);
   let results = (outs Tile_PendingType:$result);
   let assemblyFormat = [{
-    $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
+    $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`packed_rhs` $packed_rhs^)?
+    (`scope` $scope^)? (`warps_n` $warps_n^)?
     (`replicas` $replicas^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;

@@ -19,6 +19,11 @@ bool canWiden(mlir::Type from, mlir::Type to);
 mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Value value, mlir::Type type);
 
+/// Of bytes that hold two signed integers of 4 bits each, the lower or the
+/// upper ones, as i8: a number or a vector of numbers.
+mlir::Value unpack(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value bytes, bool upper);
+
 } // namespace attune::tile
 
 #endif // ATTUNE_DIALECT_TILE_IR_WIDENING_H

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// RUN: attune-opt %s --split-input-file --verify-diagnostics
+
+func.func @packed_floats(%a: !tile.tile<32x64xf16, registers>, %k: !tile.tile<32x32xf16, registers>,
+                         %acc: !tile.tile<32x32xf32, registers>) {
+  // expected-error @below {{expects a packed rhs of i8 beside wider floats, but got 'f16' beside 'f16'}}
+  %b = tile.mma %a, %k, %acc transpose_rhs packed_rhs : !tile.tile<32x64xf16, registers>, !tile.tile<32x32xf16, registers>, !tile.tile<32x32xf32, registers>
+  return
+}
+
+// -----
+
+func.func @packed_depth(%a: !tile.tile<32x32xf16, registers>, %k: !tile.tile<32x32xi8, registers>,
+                        %acc: !tile.tile<32x32xf32, registers>) {
+  // expected-error @below {{expects lhs and rhs to agree on k, but got 32 and 64}}
+  %b = tile.mma %a, %k, %acc transpose_rhs packed_rhs : !tile.tile<32x32xf16, registers>, !tile.tile<32x32xi8, registers>, !tile.tile<32x32xf32, registers>
+  return
+}
+
+// -----
+
+func.func @packed_of_warpgroups(%a: !tile.tile<32x64xf16, registers>, %k: !tile.tile<32x32xi8, registers>,
+                                %acc: !tile.tile<32x32xf32, registers>) {
+  // expected-error @below {{expects a packed rhs to be multiplied by a warp, but got warpgroup}}
+  %b = tile.mma %a, %k, %acc transpose_rhs packed_rhs scope warpgroup : !tile.tile<32x64xf16, registers>, !tile.tile<32x32xi8, registers>, !tile.tile<32x32xf32, registers>
+  return
+}
