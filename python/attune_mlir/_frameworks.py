@@ -20,7 +20,8 @@ FLOAT8_NAMES = {
 }
 DTYPE_NAMES = {_native.DataType.F16: "float16", _native.DataType.BF16: "bfloat16", _native.DataType.F32: "float32", **FLOAT8_NAMES}
 _FLOAT8_SET = frozenset(FLOAT8_NAMES.values())
-_NARROW_SET = _FLOAT8_SET | {"int8"}
+#: "uint8" holds two integers of 4 bits.
+_NARROW_SET = _FLOAT8_SET | {"int8", "uint8"}
 #: What NumPy cannot hand out, as PyTorch cannot before it spoke DLPack 1.1: what to view it as.
 _VIEWS = {"bfloat16": ("uint16", _native.DataType.BF16), **{name: ("uint8", dtype) for dtype, name in FLOAT8_NAMES.items()}}
 
@@ -170,7 +171,7 @@ def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Ten
 
 
 def is_narrow(array: object) -> bool:
-    """Whether an array's elements have 8 bits: floats, or signed integers in the place of floats."""
+    """Whether an array's elements have 8 bits: floats, or one or two signed integers in the place of floats."""
     return str(getattr(array, "dtype", "")).removeprefix("torch.") in _NARROW_SET
 
 

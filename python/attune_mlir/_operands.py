@@ -14,6 +14,9 @@ from . import _frameworks, _native
 
 #: Orders of batch, heads, sequence and head dimension.
 LAYOUTS = ("bshd", "bhsd")
+#: Keys and values of two signed integers of 4 bits in a byte: column d in its lower bits, and d + half of the columns in its upper ones.
+PACKED = "uint8"
+_PACKED_COLUMNS = 32
 #: What kernels read at once: addresses and strides are multiples of this.
 _READ_BYTES = 16
 
@@ -43,7 +46,22 @@ def normalize_strides(tensor: _native.Tensor, name: str) -> bool:
 
 def get_row_step(head_dim: int, dtype: str) -> int:
     """What distances of rows of so many elements have to be multiples of, in elements."""
-    return math.gcd(_READ_BYTES // (1 if is_float8(dtype) or dtype == "int8" else 2), head_dim)
+    return math.gcd(_READ_BYTES // (1 if is_float8(dtype) or dtype in ("int8", PACKED) else 2), head_dim)
+
+
+def count_columns(tensor: _native.Tensor, name: str) -> int:
+    """Of a query, a key or a value, whose head dimension is the last one."""
+    size = int(tensor.shape[-1])
+    if _frameworks.get_dtype_name(tensor) != PACKED:
+        return size
+    check_packed(2 * size, name)
+    return 2 * size
+
+
+def check_packed(columns: int, name: str) -> None:
+    """That halves of a row are whole matrix instructions."""
+    if columns % _PACKED_COLUMNS:
+        raise ValueError(f"expects {name} to have a multiple of {_PACKED_COLUMNS} columns where bytes hold two, but got {columns}")
 
 
 def is_float8(dtype: str) -> bool:
@@ -73,7 +91,7 @@ def check_operands(tensors: dict[str, _native.Tensor], *, takes_narrow: bool = F
     for name, tensor in tensors.items():
         dtypes[name] = _frameworks.get_dtype_name(tensor)
         devices[name] = _frameworks.get_device(tensor, name)
-        if takes_narrow and (is_float8(dtypes[name]) or (dtypes[name] == "int8" and name != first)):
+        if takes_narrow and (is_float8(dtypes[name]) or (dtypes[name] in ("int8", PACKED) and name != first)):
             # Widened to the type of the first one, or multiplied by what has 8 bits as well.
             dtypes[name] = dtypes[first]
         elif dtypes[name] not in ("float16", "bfloat16"):

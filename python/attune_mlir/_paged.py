@@ -6,10 +6,15 @@ from __future__ import annotations
 import typing
 from collections.abc import Sequence
 
+from . import _operands
 from ._append import append, takes
 
 if typing.TYPE_CHECKING:
     import torch
+
+
+#: Of 4 bits, of which there is one number more below 0.
+_LARGEST_PACKED = 7
 
 
 class PagedCache:
@@ -20,8 +25,8 @@ class PagedCache:
         out = attune_mlir.decode(q, cache.keys, cache.values, cache.lengths, block_table=cache.block_table)
         cache.release(0)
 
-    keys, values  [pages, page_size, kv_heads, head_dim]
-    k_descale     of a cache of 8 bits, float32: what keys and values are to be multiplied by, as `decode` takes them; otherwise None.
+    keys, values  [pages, page_size, kv_heads, head_dim], or half of head_dim where bytes hold two columns
+    k_descale     of a cache of 8 bits or less, float32: what keys and values are to be multiplied by, for `decode`; otherwise None.
     v_descale     [pages, page_size, kv_heads], which `append` chooses so that the largest element of each row is the largest there is;
                   or what the cache was given
     block_table   [sequences, pages of the longest], int32: which pages each sequence has
@@ -52,7 +57,9 @@ class PagedCache:
     ) -> None:
         """`sequences` of at most `longest` keys each, which are all empty; `dtype` is bfloat16 if not given.
 
-        Of a `dtype` of 8 bits, `k_descale` and `v_descale` are scales that are known before: float32, of one element, or [1, kv_heads].
+        With torch.uint8 elements have 4 bits, from -7 to 7, two in a byte, as `decode` takes them; head_dim is a multiple of 32.
+        Of a `dtype` of 8 bits or less, `k_descale` and `v_descale` are scales that are known before: float32, of one element or
+        [1, kv_heads].
         With `cos` and `sin`, float32 [longest, pairs], `append` rotates keys by their place in the sequence, as `attune_mlir.append` does.
         """
         import torch
@@ -69,8 +76,13 @@ class PagedCache:
         for name, size in sizes.items():
             if size < 1:
                 raise ValueError(f"expects {name} to be at least 1, but got {size}")
-        self.keys = torch.zeros((pages, page_size, kv_heads, head_dim), dtype=dtype, device=device)
-        self.values = torch.zeros((pages, page_size, kv_heads, head_dim_v or head_dim), dtype=dtype, device=device)
+        self._dims = head_dim, head_dim_v or head_dim
+        for name, columns in zip(("head_dim", "head_dim_v"), self._dims, strict=True):
+            if dtype == torch.uint8:
+                _operands.check_packed(columns, name)
+        of_key, of_value = (columns // 2 if dtype == torch.uint8 else columns for columns in self._dims)
+        self.keys = torch.zeros((pages, page_size, kv_heads, of_key), dtype=dtype, device=device)
+        self.values = torch.zeros((pages, page_size, kv_heads, of_value), dtype=dtype, device=device)
         self.block_table = torch.zeros((sequences, -(-longest // page_size)), dtype=torch.int32, device=device)
         self.lengths = torch.zeros(sequences, dtype=torch.int32, device=device)
         self.k_descale = self._make_scales("k_descale", k_descale)
@@ -140,7 +152,7 @@ class PagedCache:
         pages, page_size, kv_heads, _ = self.keys.shape
         if self.keys.dtype.itemsize > 1:
             if given is not None:
-                raise ValueError(f"expects {name} for a cache of 8 bits alone, but got one for {self.keys.dtype}")
+                raise ValueError(f"expects {name} for a cache of 8 bits or less alone, but got one for {self.keys.dtype}")
             return None
         if given is None:
             return torch.ones((pages, page_size, kv_heads), dtype=torch.float32, device=self.keys.device)
@@ -208,8 +220,8 @@ class PagedCache:
         if scales is None:
             flat[where] = rows.to(pool.dtype)
             return
-        is_integer = not pool.dtype.is_floating_point
-        largest = torch.iinfo(pool.dtype).max if is_integer else torch.finfo(pool.dtype).max
+        is_integer, is_packed = not pool.dtype.is_floating_point, pool.dtype == torch.uint8
+        largest = _LARGEST_PACKED if is_packed else torch.iinfo(pool.dtype).max if is_integer else torch.finfo(pool.dtype).max
         rows = rows.float()
         if not is_given:
             amounts = rows.abs()
@@ -220,7 +232,10 @@ class PagedCache:
             scales = scales.reshape(1, 1)
         # PyTorch makes NaN of what is too large, and has no such assignment for 8 bits.
         quotients = (rows * (1 / scales)[..., None]).clamp(-largest, largest)
-        small = (quotients.round() if is_integer else quotients).to(pool.dtype)
+        small = (quotients.round() if is_integer else quotients).to(torch.int8 if is_packed else pool.dtype)
+        if is_packed:
+            lower, upper = small.chunk(2, dim=-1)
+            small = (lower & 15) | (upper << 4)
         flat.view(torch.uint8)[where] = small.view(torch.uint8)
 
     def _check(self, sequence: int) -> int:
@@ -233,8 +248,8 @@ class PagedCache:
             self._check(sequence)
         if len(set(sequences)) != len(sequences) or len(counts) != len(sequences) or min(counts, default=0) < 0:
             raise ValueError(f"expects different sequences and a count of each, but got {list(sequences)} and {counts}")
-        for name, tensor, pool in (("k", k, self.keys), ("v", v, self.values)):
-            if tuple(tensor.shape) != (shape := (sum(counts), *pool.shape[2:])):
+        for name, tensor, pool, columns in (("k", k, self.keys, self._dims[0]), ("v", v, self.values, self._dims[1])):
+            if tuple(tensor.shape) != (shape := (sum(counts), pool.shape[2], columns)):
                 raise ValueError(f"expects {name} of shape {shape}, but got {tuple(tensor.shape)}")
             if tensor.device != pool.device:
                 raise ValueError(f"expects {name} on {pool.device}, but got {tensor.device}")

@@ -20,6 +20,7 @@ _DTYPES = {
     "float8_e4m3fnuz": "f8E4M3FNUZ",
     "float8_e5m2fnuz": "f8E5M2FNUZ",
     "int8": "i8",
+    _operands.PACKED: "i8",
 }
 #: Clauses with scales of query, key and value.
 _SCALES = ("query_scales", "key_scales", "value_scales")
@@ -66,6 +67,7 @@ class Problem:
     seq_k: int | None
 
     def _describe(self, dtype: str, packed: bool, length: int | None, heads: int, head_dim: int, strided: bool) -> str:
+        head_dim = head_dim // 2 if dtype == _operands.PACKED else head_dim
         layout = f", #attn.strided<[?, ?, ?, 1], divisor = {_operands.get_row_step(head_dim, dtype)}>" if strided else ""
         return f"tensor<{'1' if packed else '?'}x{'?' if length is None else length}x{heads}x{head_dim}x{_DTYPES[dtype]}{layout}>"
 
@@ -86,6 +88,8 @@ class Problem:
         clauses += [f"sinks(%sinks : tensor<{self.heads}xf32>)"] * self.has_sinks
         clauses += [f"latent({self.head_dim_v})"] * self.is_latent + ["batch_invariant"] * self.batch_invariant
         clauses += [] if self.weights is None else [f"weights({_DTYPES[self.weights]})"]
+        if packed := [name for name, dtype in zip(("key", "value"), self.dtypes[1:3], strict=True) if dtype == _operands.PACKED]:
+            clauses.append(f"packed({', '.join(packed)})")
         for name, letters in self.scales:
             blocks = f", [1, 1, {self.heads // self.kv_heads}, 1]" if "g" in letters else ""
             clauses.append(f"{name}(%{name}{blocks} : {self._describe_scales(name, letters)})")
@@ -142,7 +146,7 @@ def _read_integers(arrays: dict[str, tuple[str, Any]], counts: dict[str, int], p
 
 def _check_sizes(tensors: dict[str, _native.Tensor], has_pages: bool) -> None:
     """What query, key and value have to do with each other, but for sequences."""
-    q, k, v = (dict(zip("bshd", tensor.shape, strict=True)) for tensor in tensors.values())
+    q, k, v = (dict(zip("bshd", (*x.shape[:3], _operands.count_columns(x, name)), strict=True)) for name, x in tensors.items())
     shapes = ", ".join(f"{name} of shape {tuple(tensor.shape)}" for name, tensor in tensors.items())
     if (k["b"], k["s"]) != (v["b"], v["s"]):
         what = "number of pages, and of keys in each," if has_pages else "number of keys"
@@ -243,7 +247,7 @@ def read_call(
         _contents.check(integers, batch, tensors["q"].shape[1], tensors["k"].shape)
     of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
     rows, seq_q, heads, head_dim = tensors["q"].shape
-    kv_heads, head_dim_v = tensors["k"].shape[2], options.latent or tensors["v"].shape[3]
+    kv_heads, head_dim_v = tensors["k"].shape[2], options.latent or _operands.count_columns(tensors["v"], "v")
     most_keys = tensors["k"].shape[1] * (operands["pages"].shape[1] if has_pages else 1)
     bucket = _schedules.Bucket.get(longest[0] or seq_q, longest[1] or most_keys, 1 if options.batch_invariant else batch)
     # As those of attention without integers.

@@ -40,6 +40,11 @@ def _find_dtype(q: torch.Tensor) -> torch.dtype:
     return q.dtype if q.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
 
 
+def _count_columns(values: torch.Tensor) -> int:
+    """Of which bytes hold two."""
+    return int(values.shape[-1]) * (2 if values.dtype == torch.uint8 else 1)
+
+
 def _decode(*tensors: Any, return_lse: bool = False, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
     q, k_cache, v_cache, lengths, table, slopes, sinks, *scales = map(_torch.as_plain, tensors)
     named = dict(zip(("q_descale", "k_descale", "v_descale"), scales, strict=True), alibi_slopes=slopes, sinks=sinks)
@@ -61,7 +66,7 @@ def _fake_decode(
         if tensor.dim() != 4:
             raise ValueError(f"expects {name} to have 4 dimensions, but got shape {tuple(tensor.shape)}")
     batch, length, heads, _width = q.shape
-    columns = latent if v_cache is None else v_cache.shape[3]
+    columns = latent if v_cache is None else _count_columns(v_cache)
     lse = q.new_empty((batch, heads, length) if return_lse else 0, dtype=torch.float32)
     return q.new_empty((batch, length, heads, columns), dtype=_find_dtype(q)), lse
 
@@ -80,7 +85,7 @@ def _fake_varlen(
     if q.dim() != 3:
         raise ValueError(f"expects q to have 3 dimensions, but got shape {tuple(q.shape)}")
     total, heads, _width = q.shape
-    columns = latent if v is None else v.shape[-1]
+    columns = latent if v is None else _count_columns(v)
     lse = q.new_empty((heads, total) if return_lse else 0, dtype=torch.float32)
     return q.new_empty((total, heads, columns), dtype=_find_dtype(q)), lse
 

@@ -241,7 +241,17 @@ def test_other_arrays():
             "expects out of float16 or bfloat16, but got float32",
         ),
         ({"q": torch.zeros(2, 1, 4, 32).to(torch.int8)}, TypeError, "expects q of float16 or bfloat16, but got int8"),
-        ({"k_cache": torch.zeros(2, 24, 2, 32).to(torch.uint8)}, TypeError, "expects k of float16 or bfloat16, but got uint8"),
+        ({"q": torch.zeros(2, 1, 4, 32).to(torch.uint8)}, TypeError, "expects q of float16 or bfloat16, but got uint8"),
+        (
+            {"k_cache": torch.zeros(2, 24, 2, 32).to(torch.uint8)},
+            ValueError,
+            "expects q and k to have one head dimension, but got 32 and 64",
+        ),
+        (
+            {"v_cache": torch.zeros(2, 24, 2, 24).to(torch.uint8)},
+            ValueError,
+            "expects v to have a multiple of 32 columns where bytes hold two, but got 48",
+        ),
         ({"q_descale": torch.ones(2, 3)}, ValueError, "expects q_descale to have one element, or shape (2, 4) or (2, 1, 4) or (2, 2) or"),
         ({"k_cache": torch.zeros(2, 24, 2, 32)}, TypeError, "expects k of float16 or bfloat16, but got float32"),
         (
@@ -294,7 +304,7 @@ def test_errors_of_other_calls():
         attune.attention(q.requires_grad_(), k, k)
     sizes = {"kv_heads": 2, "head_dim": 8, "sequences": 1, "longest": 8}
     for options, error, text in (
-        ({"k_descale": torch.ones(1)}, ValueError, "expects k_descale for a cache of 8 bits alone, but got one for torch.bfloat16"),
+        ({"k_descale": torch.ones(1)}, ValueError, "expects k_descale for a cache of 8 bits or less alone, but got one for torch.bfloat16"),
         (
             {"dtype": torch.float8_e5m2, "v_descale": torch.ones(1).half()},
             TypeError,
