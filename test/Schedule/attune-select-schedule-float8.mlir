@@ -12,6 +12,14 @@ func.func @narrow_query(%q: tensor<16x32x1x128xf8E4M3FN>, %k: tensor<16x8x4096x1
   return %o : tensor<16x32x1x128xbf16>
 }
 
+// Of 4 bits, blocks of as many bytes.
+// CHECK-LABEL: func.func @packed
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 4, vStages = 4,
+func.func @packed(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x64xi8>) -> tensor<16x32x1x128xbf16> {
+  %o = attn.attention %q, %k, %k packed(key, value) : tensor<16x32x1x128xbf16>, tensor<16x8x4096x64xi8>, tensor<16x8x4096x64xi8>
+  return %o : tensor<16x32x1x128xbf16>
+}
+
 !many = tensor<4x16x4096x128xf8E4M3FN>
 
 // CHECK-LABEL: func.func @narrow_weights

@@ -379,7 +379,8 @@ static AttentionAttr selectNarrowKeys(const AttentionProblem &problem,
   for (int64_t stages : {4, 3, 2}) {
     AttentionSchedule wanted;
     wanted.blockM = kRows;
-    wanted.blockN = 32;
+    // As many bytes under way.
+    wanted.blockN = problem.packsKey && problem.packsValue ? 64 : 32;
     wanted.numWarps = 1;
     wanted.kStages = wanted.vStages = stages;
     wanted.rescale = 8;
