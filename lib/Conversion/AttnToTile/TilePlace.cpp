@@ -89,9 +89,10 @@ void TilePlace::locate(Value number) {
   }
   QueryTile tile;
   if (!isByHead) {
-    int64_t columns = sizes.headDimQK + (op.getLatent() ? 0 : sizes.headDimV);
-    int64_t rowBytes =
-        columns * op.getKey().getType().getElementTypeBitWidth() / 8;
+    int64_t ofKey = sizes.headDimQK / (op.getPackedKey() ? 2 : 1),
+            ofValue = sizes.headDimV / (op.getPackedValue() ? 2 : 1);
+    int64_t rowBytes = (ofKey + (op.getLatent() ? 0 : ofValue)) *
+                       op.getKey().getType().getElementTypeBitWidth() / 8;
     Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
     tile = orderBySection(b, number, counts, headBytes, sizes.cache,
                           /*lastFirst=*/true);

@@ -82,12 +82,34 @@ static void widenAll(OpBuilder &b, Location loc, MutableArrayRef<Value> tiles,
     tile = tile::widen(b, loc, tile, element);
 }
 
-/// The lower or the upper numbers of tiles of bytes.
-static SmallVector<Value> unpackAll(OpBuilder &b, Location loc,
-                                    ArrayRef<Value> tiles, bool upper) {
-  return llvm::map_to_vector(tiles, [&](Value tile) -> Value {
-    return tile::unpack(b, loc, tile, upper);
-  });
+/// What a k-step of stored tiles is multiplied as: the tiles of all columns,
+/// of another k-step of the left each. Of bytes that hold two, the lower ones
+/// come first.
+static SmallVector<SmallVector<Value>, 2> takeApart(OpBuilder &b, Location loc,
+                                                    ArrayRef<Value> stored,
+                                                    bool packsK, bool packsN) {
+  if (!packsK && !packsN)
+    return {SmallVector<Value>(stored)};
+  SmallVector<Value> lower, upper;
+  for (Value tile : stored) {
+    lower.push_back(tile::unpack(b, loc, tile, /*upper=*/false));
+    upper.push_back(tile::unpack(b, loc, tile, /*upper=*/true));
+  }
+  if (packsK)
+    return {lower, upper};
+  llvm::append_range(lower, upper);
+  return {lower};
+}
+
+/// The elements of all parts, one part behind the other.
+static Value join(OpBuilder &b, Location loc, ArrayRef<Value> parts,
+                  VectorType type) {
+  SmallVector<Value> elements;
+  for (Value part : parts)
+    for (int64_t i = 0; i < cast<VectorType>(part.getType()).getNumElements();
+         ++i)
+      elements.push_back(vector::ExtractOp::create(b, loc, part, i));
+  return vector::FromElementsOp::create(b, loc, type, elements);
 }
 
 /// Where this warp's rows or columns start, of `count` parts of `extent`: the
@@ -166,45 +188,26 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
   if (rhsType.isShared())
     (op.getTransposeRhs() ? right.row : right.column) = getStart(
         rewriter, loc, context, alongM, alongN, numWarps, columnsPerWarp);
-  // Multiplies k-step `k` of the left by what it goes with.
-  auto multiply = [&](int64_t k, SmallVector<Value> rhs) {
-    (op.getTransposeLhs() ? left.rowOffset : left.columnOffset) =
-        k * atom.getK();
-    SmallVector<Value> lhs =
-        readStored(rewriter, loc, context, left, mSteps, k, kSteps);
-    widenAll(rewriter, loc, lhs, atom.getLhsType());
-    widenAll(rewriter, loc, rhs, atom.getRhsType());
-    for (int64_t m = 0; m < mSteps; ++m)
-      for (int64_t n = 0; n < nSteps; ++n) {
-        Value &sum = acc[m * nSteps + n];
-        sum = context.model->emitMma(rewriter, loc, atom, lhs[m], rhs[n], sum);
-      }
-  };
   for (int64_t k = 0; k < kStored; ++k) {
     (op.getTransposeRhs() ? right.columnOffset : right.rowOffset) =
         k * atom.getK();
     SmallVector<Value> stored =
         readStored(rewriter, loc, context, right, nStored, k * nStored, 1);
-    if (!op.getPackedRhs()) {
-      multiply(k, stored);
-      continue;
+    for (auto [part, rhs] :
+         llvm::enumerate(takeApart(rewriter, loc, stored, packsK, packsN))) {
+      int64_t step = k + static_cast<int64_t>(part) * kStored;
+      (op.getTransposeLhs() ? left.rowOffset : left.columnOffset) =
+          step * atom.getK();
+      SmallVector<Value> lhs =
+          readStored(rewriter, loc, context, left, mSteps, step, kSteps);
+      widenAll(rewriter, loc, lhs, atom.getLhsType());
+      widenAll(rewriter, loc, rhs, atom.getRhsType());
+      for (int64_t i = 0; i < mSteps * nSteps; ++i)
+        acc[i] = context.model->emitMma(rewriter, loc, atom, lhs[i / nSteps],
+                                        rhs[i % nSteps], acc[i]);
     }
-    SmallVector<Value> lower = unpackAll(rewriter, loc, stored, false),
-                       upper = unpackAll(rewriter, loc, stored, true);
-    if (packsK) {
-      multiply(k, lower);
-      multiply(k + kStored, upper);
-      continue;
-    }
-    llvm::append_range(lower, upper);
-    multiply(k, lower);
   }
-  VectorType resultType = laneVectorType(accType);
-  SmallVector<Value> elements;
-  for (Value part : acc)
-    for (int64_t i = 0; i < accSize; ++i)
-      elements.push_back(vector::ExtractOp::create(rewriter, loc, part, i));
-  return vector::FromElementsOp::create(rewriter, loc, resultType, elements);
+  return join(rewriter, loc, acc, laneVectorType(accType));
 }
 
 static bool isZero(Value tile) {

@@ -378,7 +378,8 @@ double AttentionModel::assign(int64_t heads, int64_t blockM, TileOrder order,
       std::accumulate(times.begin(), times.end(), 0.0) / tiles * total / sms;
   // As convert-attn-to-tile orders them.
   int64_t headBytes = work.seqK *
-                      (work.problem.headDimQK + work.problem.headDimV) *
+                      (work.problem.getStoredK(work.problem.headDimQK) +
+                       work.problem.getStoredV(work.problem.headDimV)) *
                       work.problem.getKeyType().getIntOrFloatBitWidth() / 8;
   int64_t ofPart = std::max<int64_t>(1, target.getCache() / target.getCaches() /
                                             std::max<int64_t>(1, headBytes));

@@ -251,6 +251,16 @@ static AttentionGradOp createGradients(OpBuilder &builder, Location loc,
   return op;
 }
 
+/// Gives a problem the types and sizes of its keys and values as they are
+/// stored. An odd column would be left over, which the verifier tells.
+static void storeKeys(AttentionProblem &problem) {
+  bool packs = isPacked(problem);
+  problem.element =
+      packs ? Element::I8 : problem.elementKV.value_or(problem.element);
+  problem.headDimQK /= packs ? 2 : 1;
+  problem.headDimV /= packs ? 2 : 1;
+}
+
 OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
                                                 MLIRContext *context) {
   context->loadDialect<AttnDialect, func::FuncDialect>();
@@ -261,13 +271,7 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
     ofQueries.batch = 1;
   if (problem.packedKeys)
     ofKeys.batch = 1;
-  ofKeys.element = problem.elementKV.value_or(problem.element);
-  // An odd column would be left over, which the verifier tells.
-  if (isPacked(problem)) {
-    ofKeys.element = Element::I8;
-    ofKeys.headDimQK /= 2;
-    ofKeys.headDimV /= 2;
-  }
+  storeKeys(ofKeys);
   int64_t mostPages = 0;
   if (problem.pageSize) {
     mostPages = ShapedType::isDynamic(problem.seqK)

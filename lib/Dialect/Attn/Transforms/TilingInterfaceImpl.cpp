@@ -340,6 +340,9 @@ static LogicalResult checkTileable(AttentionOp op) {
   if (op.getLatent())
     return op.emitOpError("expects no latent to be tiled, for tiles of keys "
                           "and of values would be two operands");
+  if (op.getPackedKey() || op.getPackedValue())
+    return op.emitOpError("expects no packed operands to be tiled, for rows of "
+                          "tiles are as long as those of query");
   if (!getScales(op).empty())
     return op.emitOpError("expects no query_scales, key_scales or "
                           "value_scales to be tiled, for these count blocks "
@@ -460,7 +463,8 @@ struct AttentionTiling
             op, builder, resultNumber, offsets, sizes, domainOffsets,
             domainSizes)) ||
         op.hasBlockLists() || op.hasLengths() || op.getPages() ||
-        op.getLatent() || !getScales(op).empty() || op.getDropout() ||
+        op.getLatent() || op.getPackedKey() || op.getPackedValue() ||
+        !getScales(op).empty() || op.getDropout() ||
         !fitsGroups(op, {domainOffsets, domainSizes}))
       return failure();
     FailureOr<TilingResult> tiled =

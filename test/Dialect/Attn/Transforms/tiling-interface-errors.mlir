@@ -210,3 +210,27 @@ transform.named_sequence @__transform_main(%root: !op {transform.readonly}) {
 }
 
 }
+
+// -----
+
+!op = !transform.any_op
+!q = tensor<1x6x64x32xf16>
+!k = tensor<1x6x64x16xi8>
+
+module attributes {transform.with_named_sequence} {
+
+func.func @packed(%q: !q, %k: !k) -> !q {
+  // expected-error @+3 {{'attn.attention' op expects no packed operands to be tiled, for rows of tiles are as long as those of query}}
+  // expected-error @+2 {{faild to tile operation}}
+  // expected-error @+1 {{failed to generate tiling loops}}
+  %o = attn.attention %q, %k, %k packed(key, value) : !q, !k, !k
+  return %o : !q
+}
+
+transform.named_sequence @__transform_main(%root: !op {transform.readonly}) {
+  %op = transform.structured.match ops{["attn.attention"]} in %root : (!op) -> !op
+  %tile, %loop = transform.structured.tile_using_for %op tile_sizes [0, 2] : (!op) -> (!op, !op)
+  transform.yield
+}
+
+}
