@@ -48,14 +48,22 @@ protected:
              (isResult && isNarrow ? "bf16" : element).str() + ">";
     };
     int64_t rows = pick<int64_t>({1, 200});
-    std::string q = tensor(heads, rows, dim), k = tensor(1, kKeys, dim),
-                v = tensor(1, kKeys, dimV),
+    // Two columns in a byte.
+    bool packs = !isNarrow && dim % 32 == 0 && dimV % 32 == 0 &&
+                 pick<bool>({false, true});
+    auto keys = [&](int64_t columns) {
+      return packs ? "tensor<1x1x" + std::to_string(kKeys) + "x" +
+                         std::to_string(columns / 2) + "xi8>"
+                   : tensor(1, kKeys, columns);
+    };
+    std::string q = tensor(heads, rows, dim), k = keys(dim), v = keys(dimV),
                 o = tensor(heads, rows, dimV, /*isResult=*/true),
                 text = "func.func @f(%q: " + q + ", %k: " + k + ", %v: " + v +
                        ") -> " + o + " {\n%o = attn.attention %q, %k, %v " +
                        pick<const char *>({"", "causal(bottom_right)"}) +
-                       (isNarrow ? " weights(f8E4M3FN)" : "") + " : " + q +
-                       ", " + k + ", " + v + "\nreturn %o : " + o + "\n}";
+                       (isNarrow ? " weights(f8E4M3FN)" : "") +
+                       (packs ? " packed(key, value)" : "") + " : " + q + ", " +
+                       k + ", " + v + "\nreturn %o : " + o + "\n}";
     return parseSourceString<ModuleOp>(text, ParserConfig(&context));
   }
 
