@@ -61,6 +61,7 @@ TEST(CUDA, KnowsTheTypesAndSwizzlesOfTensorMaps) {
   EXPECT_EQ(encode(request), "expects a tensor map of a swizzle of 0, 32, 64 "
                              "or 128 bytes, but got 16");
   request.swizzleBytes = 0;
+  request.box.back() = 16;
   for (auto [type, number] : {std::pair(DataType::I8, "enums 0,"),
                               {DataType::I16, "enums 1,"},
                               {DataType::I32, "enums 2,"}}) {
