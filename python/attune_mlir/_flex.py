@@ -86,9 +86,8 @@ def _make_clauses(form: Form, sizes: _operands.Sizes, has_sinks: bool, lse: bool
     return "".join(f"    {clause}\n" for clause in clauses)
 
 
-def _describe_captures(captures: Sequence[_regions.Capture], is_searched: bool) -> tuple[list[str], str]:
-    """Arguments that are captured tensors, and how they come to what regions read."""
-    kinds = {capture.name: _regions.get_type(capture) for capture in captures}
+def _describe_captures(captures: Sequence[_regions.Capture], kinds: dict[str, str], is_searched: bool) -> tuple[list[str], str]:
+    """Arguments that are captured tensors, of these types, and how they come to what regions read."""
     if not is_searched:
         return [f"{name}: {kind}" for name, kind in kinds.items()], ""
     arguments, casts = [], []
@@ -112,13 +111,14 @@ def _make_text(form: Form, operands: _Operands, tables: list[torch.Tensor], trac
     k = _describe_operand(form, sizes.kv_heads, sizes.head_dim, dtype, dense[1])
     v = _describe_operand(form, sizes.kv_heads, sizes.head_dim_v, dtype, dense[2])
     per_head, has_sinks = f"tensor<{sizes.heads}xf32>", operands.sinks is not None
-    captures, casts = _describe_captures(traced.captures, is_searched)
+    regions, captured = _regions.mark_rows(traced.clauses, traced.captures)
+    captures, casts = _describe_captures(traced.captures, captured, is_searched)
     arguments = [f"%q: {q}", f"%k: {k}", f"%v: {v}"] + [f"%sinks: {per_head}"] * has_sinks
     arguments += [f"%table{number}: {kind}" for number, kind in enumerate(kinds)]
     arguments += [f"%alibi: {per_head}"] * (operands.slopes is not None) + captures
     results = [_describe_operand(form, sizes.heads, sizes.head_dim_v, dtype, True)] + [f"tensor<?x{sizes.heads}x?xf32>"] * lse
     names = ", ".join(["%out", "%lse"][: len(results)])
-    clauses = _make_clauses(form, sizes, has_sinks, lse, kinds) + traced.clauses
+    clauses = _make_clauses(form, sizes, has_sinks, lse, kinds) + regions
     return (
         f"func.func @attention({', '.join(arguments)}) -> ({', '.join(results)}) {{\n{casts}"
         f"  {names} = attn.attention %q, %k, %v\n{clauses}    : {q}, {k}, {v}\n  return {names} : {', '.join(results)}\n}}\n"

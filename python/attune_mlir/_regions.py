@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import re
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -197,12 +198,23 @@ def has_whole_rows(tensor: torch.Tensor) -> bool:
 
 
 def get_type(capture: Capture) -> str:
-    """The type of the operand. All sizes are dynamic: kernels serve tensors of any size."""
-    tensor, strides = capture.tensor, ""
-    if has_whole_rows(tensor):
-        step = ROW_BYTES // tensor.element_size()
-        strides = f", #attn.strided<[{'?, ' * (tensor.dim() - 1)}1], divisor = {step}>"
-    return f"tensor<{'?x' * tensor.dim()}{ELEMENT_TYPES[tensor.dtype]}{strides}>"
+    """The type of the operand as regions are written. All sizes are dynamic: kernels serve tensors of any size."""
+    return f"tensor<{'?x' * capture.tensor.dim()}{ELEMENT_TYPES[capture.tensor.dtype]}>"
+
+
+def mark_rows(clauses: str, captures: Sequence[Capture]) -> tuple[str, dict[str, str]]:
+    """Regions, and the types of what they read, which say where rows are whole: that is of the tensors that are there now, and not
+    of those that functions were traced with."""
+    kinds = {}
+    for capture in captures:
+        plain, tensor = get_type(capture), capture.tensor
+        kinds[capture.name] = plain
+        if has_whole_rows(tensor):
+            strides = f"#attn.strided<[{'?, ' * (tensor.dim() - 1)}1], divisor = {ROW_BYTES // tensor.element_size()}>"
+            kinds[capture.name] = f"{plain[:-1]}, {strides}>"
+            uses = rf"({re.escape(capture.name)}(?:\[[^\]]*\]|, %\w+) : ){re.escape(plain)}"
+            clauses = re.sub(uses, rf"\g<1>{kinds[capture.name]}", clauses)
+    return clauses, kinds
 
 
 def join_integers(values: Sequence[Scalar]) -> str:

@@ -12,7 +12,7 @@ from flex_oracle import attend
 from torch.nn.attention.flex_attention import AuxRequest, BlockMask, and_masks, create_block_mask, noop_mask, or_masks
 
 import attune_mlir as attune
-from attune_mlir import _store, _trace
+from attune_mlir import _regions, _store, _trace
 
 LENGTH = 64
 
@@ -295,5 +295,7 @@ def test_whole_biases(seq_k, dtype):
     bias = values[1:].view(2, 50, seq_k)
     assert bias.data_ptr() % 16
     traced = _trace.translate(lambda score, b, h, q, kv: score + bias[h, q, kv], None, torch.device("cpu"))
-    assert ("attn.strided" in traced.clauses) == (seq_k == 72)
+    clauses, kinds = _regions.mark_rows(traced.clauses, traced.captures)
+    (kind,) = kinds.values()
+    assert clauses.count(kind) == 1 and ("attn.strided" in kind) == (seq_k == 72)
     check(make_inputs(50, seq_k), lambda score, b, h, q, kv: score + bias[h, q, kv])
