@@ -167,19 +167,20 @@ AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
     return fused;
   constexpr schedule::GradientForm forms[] = {schedule::GradientForm::Split,
                                               schedule::GradientForm::Apart};
-  for (bool byGroups : {true, false})
-    for (schedule::GradientForm form : forms) {
-      int64_t none = 0;
-      if (AttentionGradAttr found =
-              select(problem, form, byGroups, target, none))
-        return found;
-    }
+  for (schedule::GradientForm form : forms) {
+    int64_t none = 0;
+    if (AttentionGradAttr groups =
+            select(problem, form, /*byGroups=*/true, target, none))
+      return groups;
+  }
   // Schedules that spill are those of chips without a better one.
   AttentionGradAttr best;
   int64_t least = kNone - 1;
   for (schedule::GradientForm form : forms)
     if (AttentionGradAttr found =
             select(problem, form, /*byGroups=*/false, target, least)) {
+      if (least == 0)
+        return found;
       best = found;
       --least;
     }
