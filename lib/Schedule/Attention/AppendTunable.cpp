@@ -176,15 +176,8 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
       positions.tensor = append.getCos();
       notes.noteIntegers(append.getPositions(), positions);
     }
-    if (append.getScales() || append.getRowScales()) {
-      constexpr double kFar = 1e4;
-      notes.noteClass(append.getRows(), "large", {kFar});
-    }
-    notes.noteClass(append.getRows(), "zero", {0});
-    notes.noteClass(append.getRows(), "infinite",
-                    {std::numeric_limits<double>::infinity()});
-    notes.noteClass(append.getRows(), "nan",
-                    {std::numeric_limits<double>::quiet_NaN()});
+    noteUnusualRows(notes, append.getRows(),
+                    append.getScales() || append.getRowScales());
   }
   ArrayRef<InputClass> getInputClasses(Operation *) const {
     static constexpr InputClass classes[] = {

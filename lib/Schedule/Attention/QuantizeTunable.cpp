@@ -116,13 +116,7 @@ struct QuantizeTunable
     for (auto [size, place] : llvm::enumerate(getPlaces(quantize)))
       for (Value tensor : {quantize.getInput(), quantize.getQuantized()})
         notes.noteSize(tensor, place, size);
-    constexpr double kFar = 1e4;
-    notes.noteClass(quantize.getInput(), "large", {kFar});
-    notes.noteClass(quantize.getInput(), "zero", {0});
-    notes.noteClass(quantize.getInput(), "infinite",
-                    {std::numeric_limits<double>::infinity()});
-    notes.noteClass(quantize.getInput(), "nan",
-                    {std::numeric_limits<double>::quiet_NaN()});
+    noteUnusualRows(notes, quantize.getInput(), /*isQuantized=*/true);
   }
   ArrayRef<InputClass> getInputClasses(Operation *) const {
     static constexpr InputClass classes[] = {

@@ -28,6 +28,15 @@ void attune::updateFunctionType(Operation *op) {
       op->getResultTypes()));
 }
 
+void attune::noteUnusualRows(InputNotes &notes, Value rows, bool isQuantized) {
+  constexpr double kFar = 1e4;
+  if (isQuantized)
+    notes.noteClass(rows, "large", {kFar});
+  notes.noteClass(rows, "zero", {0});
+  notes.noteClass(rows, "infinite", {std::numeric_limits<double>::infinity()});
+  notes.noteClass(rows, "nan", {std::numeric_limits<double>::quiet_NaN()});
+}
+
 /// The distance of the numbers of a type around this one.
 static double getSpacing(const llvm::fltSemantics &format, double value) {
   int exponent = APFloat::semanticsMinExponent(format);

@@ -62,6 +62,10 @@ struct ShrunkSizes {
 /// other types now, the type that it then has.
 void updateFunctionType(mlir::Operation *op);
 
+/// Notes rows of zeros, infinities and NaN, and large ones where scales are
+/// made of them.
+void noteUnusualRows(InputNotes &notes, mlir::Value rows, bool isQuantized);
+
 /// What numbers of this format may be off, of which the reference has all
 /// digits: half of the distance to the next one, and what sums in another order
 /// make of it, whose terms are as large as `term`; 0 where nothing is added.
