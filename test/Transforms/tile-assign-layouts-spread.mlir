@@ -33,6 +33,28 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What is computed to be multiplied, and all that it is computed of, is read as the MMA wants it.
+  // CHECK-LABEL: gpu.func @computed
+  // CHECK: tile.load {{.*}} -> <2x2xf32, registers, #tile.layout<registers = [], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = []>>
+  // CHECK: tile.reduce max {{.*}} -> <2xf32, registers, #tile.layout<registers = [], lanes = {{\[\[}}2, 0, 1], [2, 0, 0]], warps = []>>
+  // CHECK: %[[A:.+]] = tile.map(
+  // CHECK: tile.mma %[[A]], {{.*}} : <2x2xbf16, registers, #tile.layout<registers = [], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = []>>
+  gpu.func @computed(%x: bf16, %zero: f32, %m: memref<2x2xf32>, %i: index) kernel attributes {known_block_size = array<i32: 4, 1, 1>} {
+    %loaded = tile.load %m[%i, %i] : memref<2x2xf32> -> !tile.tile<2x2xf32, registers>
+    %largest = tile.reduce max %loaded dim 1 : !tile.tile<2x2xf32, registers> -> !tile.tile<2xf32, registers>
+    %rows = tile.broadcast %largest dim 0 : !tile.tile<2xf32, registers> -> !tile.tile<2x2xf32, registers>
+    %a = tile.map(%loaded, %rows) {
+    ^bb0(%value: f32, %row: f32, %r: index, %c: index):
+      %quotient = arith.divf %value, %row : f32
+      %narrow = arith.truncf %quotient : f32 to bf16
+      tile.yield %narrow : bf16
+    } : (!tile.tile<2x2xf32, registers>, !tile.tile<2x2xf32, registers>) -> !tile.tile<2x2xbf16, registers>
+    %b = tile.fill %x : bf16 -> !tile.tile<2x4xbf16, registers>
+    %c = tile.fill %zero : f32 -> !tile.tile<2x4xf32, registers>
+    %sum = tile.mma %a, %b, %c : !tile.tile<2x2xbf16, registers>, !tile.tile<2x4xbf16, registers>, !tile.tile<2x4xf32, registers>
+    gpu.return
+  }
+
   // The parts of sums stay where the sums are. What comes in other blocks is converted first.
   // CHECK-LABEL: gpu.func @parts
   // CHECK: %[[SUM:.+]] = tile.mma {{.*}} {atom = #tile.mma_atom<name = "brain"

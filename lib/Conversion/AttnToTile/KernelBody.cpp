@@ -7,6 +7,7 @@
 #include "KernelBody.h"
 #include "KeySource.h"
 #include "MergeKernel.h"
+#include "NarrowRows.h"
 #include "OnlineSoftmax.h"
 #include "OperandFactors.h"
 #include "RegionTiles.h"
@@ -143,6 +144,9 @@ private:
   RegionTiles regionTiles;
   std::optional<attn::Dropout> dropout;
   Value headsQ;
+  /// What scores of each row are to be multiplied by, for queries are another
+  /// power of 2 times what they were; null where they are not.
+  Value rowFactors;
   std::unique_ptr<VisitedBlocks> blocks;
   std::unique_ptr<KeySource> source;
 };
@@ -176,14 +180,20 @@ SmallVector<Value, 2> BodyBuilder::queryTiles() {
   Value buffer = head(operands.query, at.headQ, heads);
   Value row = at.getRow();
   Type element = op.getQuery().getType().getElementType();
-  return loadParts(sizes.blockM, element,
-                   [&](TileType type, int64_t column) -> Value {
-                     tile::LoadOp query =
-                         load(type, buffer, row, schedule.getQStages(),
-                              tile::Eviction::First, /*inBounds=*/{}, column);
-                     query.setReadOnce(schedule.getQInRegisters());
-                     return query;
-                   });
+  SmallVector<Value, 2> tiles = loadParts(
+      sizes.blockM, element, [&](TileType type, int64_t column) -> Value {
+        tile::LoadOp query =
+            load(type, buffer, row, schedule.getQStages(),
+                 tile::Eviction::First, /*inBounds=*/{}, column);
+        query.setReadOnce(schedule.getQInRegisters());
+        return query;
+      });
+  rowFactors = {};
+  if (sizes.multipliedType == element)
+    return tiles;
+  HalfRows halves(b, tiles);
+  rowFactors = halves.factors;
+  return halves.parts;
 }
 
 std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
@@ -204,6 +214,12 @@ std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
 Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
   bool takesUnscaled = OnlineSoftmax::takesUnscaled(op);
+  if (rowFactors)
+    scores =
+        b.map(type, {scores, b.broadcast(rowFactors, type)},
+              [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                return arith::MulFOp::create(inner, loc, args[0], args[1]);
+              });
   if (takesUnscaled && (!factors.ofScores() || factors.getOfAllScores()))
     return scores;
   bool hasRegion = !op.getScore().empty();

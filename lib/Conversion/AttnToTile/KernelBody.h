@@ -44,6 +44,8 @@ struct KernelOperands : KernelInputs {
 /// Tile sizes after padding to the chip's matrix instruction.
 struct KernelSizes {
   int64_t blockM, blockN, headDimQK, headDimV;
+  /// AttentionProblem::getMultipliedType().
+  mlir::Type multipliedType;
   /// Lanes that share a row of the accumulator, each with a sum of its own.
   int64_t partialSums;
   /// What keys and values may take.

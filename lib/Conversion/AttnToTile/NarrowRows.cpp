@@ -103,6 +103,53 @@ Value attune::widen(TileBuilder &b, Value tile) {
              });
 }
 
+HalfRows::HalfRows(TileBuilder &b, ArrayRef<Value> rows) {
+  SmallVector<Value, 2> singles;
+  Value amounts;
+  for (Value part : rows) {
+    singles.push_back(widen(b, part));
+    Value own = findAmounts(b, singles.back());
+    amounts = amounts ? takeLarger(b, amounts, own) : own;
+  }
+  // Powers of 2 as bits: the exponent alone, up to that whose reciprocal is
+  // normal. Rows of numbers that are not become 0, as their products would.
+  constexpr int32_t kExponent = 0x7f800000, kLargest = 0x7e800000,
+                    kReciprocal = 0x7f000000;
+  auto mapBits = [&](Value numbers,
+                     function_ref<Value(ImplicitLocOpBuilder &, Value)> body) {
+    return map(b, numbers.getType(), numbers,
+               [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+                 Value bits = arith::BitcastOp::create(
+                     inner, inner.getI32Type(), args[0]);
+                 return arith::BitcastOp::create(inner, inner.getF32Type(),
+                                                 body(inner, bits));
+               });
+  };
+  auto word = [](ImplicitLocOpBuilder &inner, int32_t bits) -> Value {
+    return arith::ConstantOp::create(inner, inner.getI32IntegerAttr(bits));
+  };
+  factors = mapBits(amounts, [&](ImplicitLocOpBuilder &inner, Value bits) {
+    Value exponent = arith::AndIOp::create(inner, bits, word(inner, kExponent));
+    return arith::MinUIOp::create(inner, exponent, word(inner, kLargest))
+        .getResult();
+  });
+  Value reciprocals =
+      mapBits(factors, [&](ImplicitLocOpBuilder &inner, Value bits) {
+        return arith::SubIOp::create(inner, word(inner, kReciprocal), bits)
+            .getResult();
+      });
+  Type f16 = b.getF16Type();
+  for (Value part : singles) {
+    auto type = cast<TileType>(part.getType());
+    parts.push_back(map(
+        b, type.withElementType(f16), {part, b.broadcast(reciprocals, type)},
+        [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+          return arith::TruncFOp::create(
+              inner, f16, arith::MulFOp::create(inner, args[0], args[1]));
+        }));
+  }
+}
+
 LaneRows::LaneRows(int64_t width, unsigned bits, int64_t lanes) {
   constexpr int64_t kReadBits = 128;
   int64_t run = kReadBits / bits;

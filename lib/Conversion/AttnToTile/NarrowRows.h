@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How rows of f32 become rows of 8 bits, and what these are to be multiplied
-// by.
+// How rows become rows of 8 or 16 bits, and what these are to be multiplied by.
 
 #ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_NARROWROWS_H
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_NARROWROWS_H
@@ -26,6 +25,16 @@ mlir::Value roundToNarrow(TileBuilder &b, mlir::Value rows, mlir::Value factors,
                           mlir::FloatType narrow);
 /// A tile in f32, as it is if its elements are.
 mlir::Value widen(TileBuilder &b, mlir::Value tile);
+
+/// The parts of rows as f16, each row times a power of 2 that makes its largest
+/// amount one from 1 on, but less than 2, so that bf16 lose no more than what
+/// is less than 2^-14 of that; and by what each row's products are to be
+/// multiplied for it.
+struct HalfRows {
+  HalfRows(TileBuilder &b, mlir::ArrayRef<mlir::Value> parts);
+  llvm::SmallVector<mlir::Value, 2> parts;
+  mlir::Value factors;
+};
 
 /// How rows are dealt to the lanes of a warp, which read 16 bytes each.
 struct LaneRows {

@@ -397,8 +397,8 @@ static std::optional<Refusal> checkTypes(const AttentionProblem &problem,
                                          TargetAttr target) {
   int64_t together = schedule.getMmaWarps();
   for (auto [stored, other, what] :
-       {std::tuple<Type, Type, StringRef>{problem.getKeyType(),
-                                          problem.elementType, "keys"},
+       {std::tuple<Type, Type, StringRef>{
+            problem.getKeyType(), problem.getMultipliedType(schedule), "keys"},
         {problem.getValueType(), problem.getWeightType(), "values"}}) {
     unsigned bits = stored.getIntOrFloatBitWidth(),
              otherBits = other.getIntOrFloatBitWidth();

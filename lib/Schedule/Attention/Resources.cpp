@@ -38,6 +38,15 @@ SmallVector<int64_t, 2> attune::getColumnParts(const AttentionProblem &problem,
   return parts;
 }
 
+Type AttentionProblem::getMultipliedType(const AttentionKnobs &schedule) const {
+  bool widensKeys = getKeyType().getIntOrFloatBitWidth() <
+                    elementType.getIntOrFloatBitWidth();
+  return widensKeys && elementType.isBF16() && schedule.getQInRegisters() &&
+                 schedule.getMmaWarps() == 1
+             ? Type(Float16Type::get(elementType.getContext()))
+             : elementType;
+}
+
 MmaAtomAttr attune::findAtom(const AttentionProblem &problem,
                              const AttentionKnobs &schedule,
                              TargetAttr target) {
@@ -49,7 +58,8 @@ MmaAtomAttr attune::findAtom(const AttentionProblem &problem,
   };
   // Atoms of an operand that is widened have as many rows or columns as the
   // others, or more, and those of 8 bits as much depth, or more.
-  MmaAtomAttr ofKeys = find(problem.elementType, problem.getKeyType()),
+  MmaAtomAttr ofKeys = find(problem.getMultipliedType(schedule),
+                            problem.getKeyType()),
               ofValues = find(problem.getWeightType(), problem.getValueType());
   if (!ofKeys || !ofValues)
     return {};

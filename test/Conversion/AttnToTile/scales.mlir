@@ -5,7 +5,8 @@
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_80},convert-attn-to-tile)" | FileCheck %s
 
-// Keys of 8 bits are multiplied as they are loaded.
+// Keys of 8 bits are multiplied as they are loaded, by queries of f16, each row of which is times a power of 2. Scores are
+// times its reciprocal.
 // CHECK-LABEL: gpu.func @shared_kernel
 // CHECK-SAME: (%{{.+}}: memref<1x2x64x64xbf16>, %{{.+}}: memref<1x2x256x64xf8E4M3FN>, %{{.+}}: memref<1x2x256x64xf8E5M2>, %[[QS:.+]]: memref<1x1x1x1xf32>, %[[KS:.+]]: memref<1x2x1x1xf32>, %[[VS:.+]]: memref<1x2x1x1xf32>, %{{.+}}: memref<1x2x64x64xbf16>)
 // CHECK: %[[OFQ:.+]] = memref.load %[[QS]]
@@ -14,11 +15,21 @@
 // CHECK: %[[OFV:.+]] = memref.load %[[VS]]
 // CHECK: %[[PRODUCT:.+]] = arith.mulf %[[OFQK]], %cst{{.*}} : f32
 // CHECK: %[[UNIT:.+]] = arith.maxnumf %[[PRODUCT]], %cst{{.*}} : f32
+// CHECK: %[[Q:.+]] = tile.load {{.+}} -> <64x64xbf16, registers>
+// CHECK: %[[AMOUNTS:.+]] = tile.reduce max %{{.+}} : <64x64xf32, registers> -> <64xf32, registers>
+// CHECK: %[[POWERS:.+]] = tile.map(%[[AMOUNTS]])
+// CHECK: arith.andi %{{.+}}, %c2139095040_i32
+// CHECK: arith.minui %{{.+}}, %c2122317824_i32
+// CHECK: tile.map(%[[POWERS]])
+// CHECK: arith.subi %c2130706432_i32
+// CHECK: arith.truncf %{{.+}} : f32 to f16
 // CHECK: scf.for
 // CHECK-NOT: memref.load
 // CHECK: %[[K:.+]] = tile.load {{.+}} -> <32x64xf8E4M3FN, registers>
-// CHECK: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs : <64x64xbf16, registers>, <32x64xf8E4M3FN, registers>, <64x32xf32, registers>
-// CHECK-NEXT: tile.reduce max
+// CHECK: %[[PRODUCTS:.+]] = tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs : <64x64xf16, registers>, <32x64xf8E4M3FN, registers>, <64x32xf32, registers>
+// CHECK: %[[OFROWS:.+]] = tile.broadcast %[[POWERS]]
+// CHECK: %[[SCORES:.+]] = tile.map(%[[PRODUCTS]], %[[OFROWS]])
+// CHECK: tile.reduce max %[[SCORES]]
 // CHECK: math.fma %{{.+}}, %[[UNIT]], %{{.+}} : f32
 // CHECK-NEXT: math.exp2
 // Values are, too, by weights of f16, which has all of them.
@@ -55,5 +66,16 @@ func.func @rows(%q: tensor<1x2x64x64xbf16>, %ks: tensor<1x2x16x1xf32>, %vs: tens
   %o = attn.attention %q, %k, %k key_scales(%ks, [1, 1, 16, 1] : tensor<1x2x16x1xf32>) value_scales(%vs : tensor<1x1x256x1xf32>)
     schedule(<blockM = 64, blockN = 32, numWarps = 4>)
     : tensor<1x2x64x64xbf16>, tensor<1x2x256x64xbf16>, tensor<1x2x256x64xbf16>
+  return %o : tensor<1x2x64x64xbf16>
+}
+
+// Queries that are read anew for each block stay what they are, for which keys are widened to bf16.
+// CHECK-LABEL: gpu.func @query_in_shared_kernel
+// CHECK-NOT: xf16,
+// CHECK: tile.mma {{.*}} transpose_rhs : <64x64xbf16, registers>, <32x64xi8, registers>
+// CHECK-NEXT: tile.reduce max
+func.func @query_in_shared(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x256x64xi8>) -> tensor<1x2x64x64xbf16> {
+  %o = attn.attention %q, %k, %k schedule(<blockM = 64, blockN = 32, numWarps = 4, qInRegisters = 0>)
+    : tensor<1x2x64x64xbf16>, tensor<1x2x256x64xi8>, tensor<1x2x256x64xi8>
   return %o : tensor<1x2x64x64xbf16>
 }

@@ -83,8 +83,9 @@ struct AttentionProblem {
   int64_t pageSize = 0;
   /// Whether values are the first columns of the keys.
   bool isLatent = false;
-  /// As which keys and values are stored, and widened to `elementType` and to
-  /// that of weights where they are multiplied; null where they need not be.
+  /// As which keys and values are stored, and widened to getMultipliedType()
+  /// and to that of weights where they are multiplied; null where they need not
+  /// be.
   mlir::Type storedKeyType = {}, storedValueType = {};
   /// Whether bytes of keys, or of values, hold two columns each.
   bool packsKey = false, packsValue = false;
@@ -111,6 +112,9 @@ struct AttentionProblem {
   mlir::Type getKeyType() const {
     return storedKeyType ? storedKeyType : elementType;
   }
+  /// As which queries are multiplied by keys: bf16 that stays in registers
+  /// becomes f16 where keys have fewer bits, for chips widen to that for less.
+  mlir::Type getMultipliedType(const AttentionKnobs &schedule) const;
   mlir::Type getWeightType() const {
     return typeOfWeights ? typeOfWeights : elementType;
   }

@@ -125,7 +125,7 @@ struct TileAssignLayouts
   void convertOperand(OpOperand &operand, LayoutAttr layout);
   template <typename MmaLikeOp> LogicalResult finish(MmaLikeOp mma);
   /// Lets a thread store as many neighbours at once as it can.
-  void finish(StoreOp store);
+  LogicalResult finish(StoreOp store);
   /// Converts where a layout was expected that did not come.
   void reconcile(Operation *op);
 
@@ -459,7 +459,7 @@ LogicalResult TileAssignLayouts::finish(MmaLikeOp mma) {
   return success();
 }
 
-void TileAssignLayouts::finish(StoreOp store) {
+LogicalResult TileAssignLayouts::finish(StoreOp store) {
   TileType type = store.getValue().getType();
   MemRefType destination = store.getDestination().getType();
   SmallVector<int64_t> strides;
@@ -467,10 +467,12 @@ void TileAssignLayouts::finish(StoreOp store) {
   if (type.getRank() != 2 || !type.getLayout() ||
       failed(destination.getStridesAndOffset(strides, offset)) ||
       strides.back() != 1)
-    return;
-  convertOperand(store.getValueMutable(),
-                 type.getRegisterLayout().getWithRuns(kWidestAccessBytes /
-                                                      getElementBytes(type)));
+    return success();
+  LayoutAttr layout = type.getRegisterLayout();
+  convertOperand(
+      store.getValueMutable(),
+      layout.getWithRuns(kWidestAccessBytes / getElementBytes(type)));
+  return success();
 }
 
 void TileAssignLayouts::reconcile(Operation *op) {
@@ -554,12 +556,10 @@ void TileAssignLayouts::runOnOperation() {
     return;
   if (failed(checkKernel(kernel)))
     return signalPassFailure();
-  WalkResult result = kernel.walk([&](Operation *op) {
-    LogicalResult pinned =
-        TypeSwitch<Operation *, LogicalResult>(op)
-            .Case<MmaOp, MmaAsyncOp>([&](auto mma) { return pin(mma); })
-            .Default([](Operation *) { return success(); });
-    return failed(pinned) ? WalkResult::interrupt() : WalkResult::advance();
+  WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<MmaOp, MmaAsyncOp>([&](auto mma) { return pin(mma); })
+        .Default([](Operation *) { return success(); });
   });
   if (result.wasInterrupted())
     return signalPassFailure();
@@ -572,28 +572,28 @@ void TileAssignLayouts::runOnOperation() {
     TypeSwitch<Operation *>(op).Case<MmaOp, MmaAsyncOp>(
         [&](auto mma) { anchor(mma); });
   });
+  // What no other layout reached is computed as the MMA wants it.
+  kernel.walk([&](MmaOp mma) {
+    TileType lhs = getRegisterTile(mma.getLhs());
+    if (lhs && mma.getLhs().getDefiningOp<MapOp>())
+      assign(mma.getLhs(),
+             distributions.find(mma)->second.getLhs(lhs.getShape()));
+  });
   // What is reduced decides about what is known of its rows or columns.
   for (int64_t rank : {2, 1})
     for (Value tile : tiles)
       if (getRegisterTile(tile).getRank() == rank && !layouts.contains(tile) &&
           failed(assignBlocked(tile)))
         return signalPassFailure();
-  result = kernel.walk(
-      [&](ReduceOp reduce) { return WalkResult(checkPartialColumns(reduce)); });
-  if (result.wasInterrupted())
+  auto check = [&](ReduceOp op) { return WalkResult(checkPartialColumns(op)); };
+  if (kernel.walk(check).wasInterrupted())
     return signalPassFailure();
   setTypes();
-  result = kernel.walk([&](Operation *op) {
+  result = kernel.walk([&](Operation *op) -> WalkResult {
     reconcile(op);
-    LogicalResult finished =
-        TypeSwitch<Operation *, LogicalResult>(op)
-            .Case<MmaOp, MmaAsyncOp>([&](auto mma) { return finish(mma); })
-            .Case([&](StoreOp store) {
-              finish(store);
-              return success();
-            })
-            .Default([](Operation *) { return success(); });
-    return failed(finished) ? WalkResult::interrupt() : WalkResult::advance();
+    return TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<MmaOp, MmaAsyncOp, StoreOp>([&](auto op) { return finish(op); })
+        .Default([](Operation *) { return success(); });
   });
   if (result.wasInterrupted())
     signalPassFailure();
