@@ -6,7 +6,7 @@
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-select-schedule)" | FileCheck %s
 
 // CHECK-LABEL: func.func @narrow_query
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, kStages = 4, vStages = 4,
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8,
 func.func @narrow_query(%q: tensor<16x32x1x128xf8E4M3FN>, %k: tensor<16x8x4096x128xf8E4M3FN>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k : tensor<16x32x1x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>
   return %o : tensor<16x32x1x128xbf16>
@@ -14,7 +14,7 @@ func.func @narrow_query(%q: tensor<16x32x1x128xf8E4M3FN>, %k: tensor<16x8x4096x1
 
 // Of 4 bits, blocks of as many bytes.
 // CHECK-LABEL: func.func @packed
-// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 4, vStages = 4,
+// CHECK: schedule(<blockM = 16, numWarps = 1, rescale = 8,
 func.func @packed(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x64xi8>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k packed(key, value) : tensor<16x32x1x128xbf16>, tensor<16x8x4096x64xi8>, tensor<16x8x4096x64xi8>
   return %o : tensor<16x32x1x128xbf16>
@@ -82,7 +82,7 @@ func.func @wide_weights(%q: !many) -> tensor<4x16x4096x128xbf16> {
 }
 
 // CHECK-LABEL: func.func @narrow_weights_of_one_query
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, kStages = 4, vStages = 4,
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8,
 func.func @narrow_weights_of_one_query(%q: tensor<16x32x1x128xf8E4M3FN>, %k: tensor<16x8x4096x128xf8E4M3FN>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k weights(f8E4M3FN) : tensor<16x32x1x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>
   return %o : tensor<16x32x1x128xbf16>

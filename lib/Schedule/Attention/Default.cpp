@@ -367,8 +367,9 @@ static AttentionAttr selectSeveralQueries(const AttentionProblem &problem,
 }
 
 /// One warp with the rows of one instruction where keys have 8 bits, for each
-/// warp widens all keys and values that it multiplies. Several
-/// workgroups an SM have many small blocks under way.
+/// warp widens all keys and values that it multiplies. Many workgroups an SM
+/// have many small blocks under way, and compute while others wait: two slots
+/// leave room for more of them.
 static AttentionAttr selectNarrowKeys(const AttentionProblem &problem,
                                       TargetAttr target) {
   constexpr int64_t kRows = 16;
@@ -376,20 +377,16 @@ static AttentionAttr selectNarrowKeys(const AttentionProblem &problem,
   if (problem.getKeyType().getIntOrFloatBitWidth() != kBits ||
       problem.seqQ > kRows || target.copiesThroughRegisters())
     return {};
-  for (int64_t stages : {4, 3, 2}) {
-    AttentionSchedule wanted;
-    wanted.blockM = kRows;
-    // As many bytes under way.
-    wanted.blockN = problem.packsKey && problem.packsValue ? 64 : 32;
-    wanted.numWarps = 1;
-    wanted.kStages = wanted.vStages = stages;
-    wanted.rescale = 8;
-    wanted.workgroupsPerSm = 4;
-    wanted.tileOrder = schedule::TileOrder::Ascending;
-    if (AttentionAttr schedule = getIfFits(problem, wanted, target))
-      return schedule;
-  }
-  return {};
+  AttentionSchedule wanted;
+  wanted.blockM = kRows;
+  // As many bytes under way.
+  wanted.blockN = problem.packsKey && problem.packsValue ? 64 : 32;
+  wanted.numWarps = 1;
+  wanted.kStages = wanted.vStages = 2;
+  wanted.rescale = 8;
+  wanted.workgroupsPerSm = 4;
+  wanted.tileOrder = schedule::TileOrder::Ascending;
+  return getIfFits(problem, wanted, target);
 }
 
 /// A tile of as few rows as warpgroups multiply, and as many keys under way as

@@ -67,6 +67,9 @@ AttentionAttr attune::splitKeys(const AttentionProblem &problem,
       return shared;
     return balanceKeys(problem, schedule, target);
   }
+  int64_t running =
+      target.getSms() * std::max(countSingleWarps(problem, schedule, target),
+                                 schedule.getWorkgroupsPerSm());
   int64_t keys = problem.meanKeys ? problem.meanKeys : problem.seqK;
   auto blocks =
       static_cast<int64_t>(llvm::divideCeil(keys, schedule.getBlockN()));
@@ -75,7 +78,8 @@ AttentionAttr attune::splitKeys(const AttentionProblem &problem,
   // By how much parts must be faster, in percent.
   constexpr int64_t kMargin = 125;
   auto getTime = [&](int64_t splits) {
-    auto rounds = static_cast<int64_t>(llvm::divideCeil(tiles * splits, slots));
+    auto rounds =
+        static_cast<int64_t>(llvm::divideCeil(tiles * splits, running));
     auto steps = static_cast<int64_t>(llvm::divideCeil(blocks, splits));
     return rounds * (steps + kStart) + (splits > 1 ? kMerge : 0);
   };

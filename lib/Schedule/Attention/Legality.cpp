@@ -499,18 +499,20 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
   if (splits <= 1)
     return std::nullopt;
   constexpr int64_t kFewestBlocks = 4, kMostRounds = 4;
-  int64_t tiles = problem.countTiles(schedule), sms = target.getSms();
+  int64_t tiles = problem.countTiles(schedule),
+          room = countSingleWarps(problem, schedule, target),
+          most = std::max(kMostRounds, room) * target.getSms();
   // Lengths of their own balance better in parts that are handed out.
   bool isBalanced =
       problem.hasKeyLengths && schedule.getPersistent() == Persistent::Dynamic;
   if (!isBalanced &&
-      (tiles == 0 || tiles >= sms || tiles * splits > kMostRounds * sms))
+      (tiles == 0 || tiles >= room * target.getSms() || tiles * splits > most))
     return refuse("split-of-many-tiles",
-                  "expects less query tiles than the {0} SMs, and at most {1} "
-                  "workgroups, {2} for each SM, where split-k is {3} and tiles "
+                  "expects less query tiles than {0} for each of the {1} SMs, "
+                  "and at most {2} workgroups, where split-k is {3} and tiles "
                   "are not handed out by lengths of their own, but got {4} "
                   "tiles",
-                  sms, kMostRounds * sms, kMostRounds, splits,
+                  room, target.getSms(), most, splits,
                   tiles ? std::to_string(tiles) : "an unknown number of");
   auto blocks = static_cast<int64_t>(
       llvm::divideCeil(problem.seqK, schedule.getBlockN()));

@@ -327,3 +327,19 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
          keys + copied + kOtherRegisters + (oddRows ? kOddRowRegisters : 0) +
          (oneSlot ? kOneSlotRegisters : 0);
 }
+
+int64_t attune::countSingleWarps(const AttentionProblem &problem,
+                                 const AttentionKnobs &schedule,
+                                 TargetAttr target) {
+  if (getThreads(schedule, target) > target.getLanes() ||
+      !findAtom(problem, schedule, target))
+    return 1;
+  // More were not faster: memory is busy then.
+  constexpr int64_t kMost = 8;
+  int64_t registers =
+      estimateRegisters(problem, schedule, target) * target.getLanes();
+  int64_t room = std::min(
+      {target.getSharedPerSm() / getSharedBytes(problem, schedule, target),
+       target.getRegistersPerSm() / registers, kMost});
+  return std::max(room, schedule.getWorkgroupsPerSm());
+}

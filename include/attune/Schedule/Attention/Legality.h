@@ -215,6 +215,12 @@ int64_t estimateRegisters(const AttentionProblem &problem,
                           const AttentionKnobs &schedule,
                           tile::TargetAttr target);
 
+/// Workgroups of one warp that an SM has room for at once, by estimate; 1 where
+/// workgroups have more warps.
+int64_t countSingleWarps(const AttentionProblem &problem,
+                         const AttentionKnobs &schedule,
+                         tile::TargetAttr target);
+
 /// The first rule that the schedule breaks (ScheduleRules::checkLegal).
 std::optional<Refusal> checkLegal(const AttentionProblem &problem,
                                   const AttentionKnobs &schedule,
