@@ -105,7 +105,7 @@ def Knob_KStages : Knob<"kStages", "k-stages", 2, [1, 2, 3, 4],
 def Knob_VStages : Knob<"vStages", "v-stages", 2, [1, 2, 3, 4],
   "Slots of the shared-memory ring that holds value blocks.">;
 def Knob_QInRegisters : Knob<"qInRegisters", "q-in-registers", 1, [0, 1],
-  "1 keeps the query tile in registers for the whole loop, 0 reads it from shared memory at each step.">;
+  "1 keeps the query tile in registers for the whole loop, 0 reads it from shared memory at each step. What stays is multiplied as f16 where it is bf16 and keys have fewer bits.">;
 def Knob_PInRegisters : Knob<"pInRegisters", "p-in-registers", 1, [1],
   "1 multiplies the softmax's weights from registers, 0 writes them to shared memory and multiplies them from there.", [0]>;
 def Knob_OInShared : EnumKnob<"oInShared", "o-in-shared", "OutputPath",
@@ -132,7 +132,7 @@ def Knob_TileOrder : EnumKnob<"tileOrder", "tile-order", "TileOrder",
   "Order in which query blocks start: first to last in each head, last to first (longest first under a causal mask), or the last ones of all heads first, in sections of heads whose keys and values fit the cache.", [], "descending">;
 
 def Knob_SplitKeys : Knob<"splitK", "split-k", 1, [1, 2, 4, 8, 16, 32],
-  "Workgroups that share the keys of a query tile: each visits its part of their blocks, and a kernel behind them merges what they have found. 0 gives all workgroups that the chip holds at once equal shares of the blocks of all tiles, whatever lengths the batches have (stream-K).", [0, 3, 5, 6, 10, 12, 24, 64]>;
+  "Workgroups that share the keys of a query tile: each visits its part of their blocks, and a kernel behind them merges what they have found. 0 gives all workgroups that the chip holds at once equal shares of the blocks of all tiles, whatever lengths the batches have (stream-K).", [0, 3, 5, 6, 10, 12, 24, 64, 128]>;
 def Knob_OutputWarpsN : Knob<"warpsN", "warps-n", 1, [1, 2, 4],
   "Warps, or warpgroups where these multiply together, that share the columns of the output: each computes all scores of its rows. For rows that are longer than the registers of one.">;
 
