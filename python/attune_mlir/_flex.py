@@ -16,6 +16,7 @@ from . import _attention, _compiler, _devices, _frameworks, _gradients, _masks, 
 from ._repeated import TABLES
 
 _DTYPES = {"float16": "f16", "bfloat16": "bf16"}
+DETACHES = "expects functions that detach nothing but tensors that they read, where gradients are wanted"
 
 
 #: Of these, the names of kernels.
@@ -239,7 +240,7 @@ def _read_call(
     tables = [] if form.blocks is None else _get_tables(form.blocks, sizes)
     traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, query.device, identity)
     if has_gradients and traced.detaches:
-        raise NotImplementedError("expects functions that detach nothing but tensors that they read, where gradients are wanted")
+        raise NotImplementedError(DETACHES)
     if not has_gradients:
         _torch.check_gradients("tensors that functions read", *(capture.tensor for capture in traced.captures))
     # In the order of the function's arguments: kernels call by their numbers what attention does not take itself.
@@ -339,7 +340,7 @@ def differentiate(
     of_q, of_k, of_v = of_parts
     kind = (of_q, of_k, of_v), _torch.is_deterministic()
     kept = {name: x for name, x in vars(saved).items() if x is not None}
-    attempt = _repeated.Attempt([*parts, *kept.values()], form, None, lse_grad is not None, chip, (kind, len(learned)))
+    attempt = _repeated.Attempt([*parts, *kept.values()], form, None, lse_grad is not None, chip, kind, learned)
     if (found := attempt.launch_recorded()) is not None:
         made = iter((found,) if isinstance(found, torch.Tensor) else found)
         first = [next(made) if is_wanted else None for is_wanted in of_parts]
@@ -458,14 +459,15 @@ def compute(
     if isinstance(query, torch.Tensor) and torch.is_autocast_enabled(query.device.type):
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
         arrays = dict(zip(arrays, (query, key, value), strict=True))
-    if not torch.compiler.is_dynamo_compiling():
+    if not torch.compiler.is_compiling():
         out, lse = _compute(arrays, form, sinks, return_lse, chip)
     elif not _READS_FUNCTIONS:
         out, lse = _compute_apart(arrays, form, sinks, return_lse, chip)
     else:
         from . import _graph
 
-        out, lse = _graph.compute(query, key, value, form, sinks, chip)
+        run_graph = _graph.compute if torch.compiler.is_dynamo_compiling() else _graph.compute_exported
+        out, lse = run_graph(query, key, value, form, sinks, chip)
     return out, lse if return_lse else None
 
 

@@ -6,7 +6,7 @@
 
     attune::flex_attention_backward(out_grad, lse_grad, q, k, v, alibi_slopes, sinks, tables, captures, out, lse, *, wanted,
                                     clauses, reads, blocks, scale, causal, window, softcap, layout, chip)
-        -> (q_grad, k_grad, v_grad, sinks_grad)
+        -> gradients of q, k, v, alibi_slopes, sinks and captures, without elements where they are not wanted
 
 Dynamo itself reads the functions of scores and masks, as the body of a higher-order operator: it guards what they depend
 on, and makes the tensors that they reach inputs of the body. When the graph that it made is run, be it by AOTAutograd or
@@ -21,12 +21,14 @@ of gradients where there are tables: their mask reads what these say of a block 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 from torch._dynamo.variables.higher_order_ops import BaseHOPVariable, _hop_name_to_variable_class
+from torch._higher_order_ops.utils import setup_compilation_env
 from torch._ops import HigherOrderOperator
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -44,7 +46,7 @@ _library.define(
 )
 _library.define(
     "flex_attention_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor? alibi_slopes, Tensor? sinks,"
-    f" Tensor[] tables, Tensor[] captures, Tensor out, Tensor lse, *, bool[] wanted, {_OPTIONS}) -> (Tensor, Tensor, Tensor, Tensor)",
+    f" Tensor[] tables, Tensor[] captures, Tensor out, Tensor lse, *, bool[] wanted, {_OPTIONS}) -> Tensor[]",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
 
@@ -131,18 +133,26 @@ def _compute_backward(
     chip: str | None,
     wanted: Sequence[bool],
     **options: Any,
-) -> tuple[torch.Tensor, ...]:
+) -> list[torch.Tensor]:
+    # Tensors of their own, for one may be captured twice.
+    captures = [x.detach() for x in captures]
     form = _make_form(alibi_slopes, tables, captures, **options)
     arrays = dict(zip(_NAMES, (q, k, v), strict=True))
-    found = _flex.differentiate(arrays, form, sinks, (out, lse, out_grad, lse_grad), wanted, chip)
-    return tuple(q.new_empty(0) if x is None else x for x in found)
+    of_q, of_k, of_v, of_slopes, of_sinks, *of_captures = wanted
+    of_learned = (of_slopes, *of_captures)
+    learned = list(itertools.compress((alibi_slopes, *captures), of_learned))
+    results = (out, lse, out_grad, lse_grad)
+    *parts, sinks_grad = (found := _flex.differentiate(arrays, form, sinks, results, (of_q, of_k, of_v, of_sinks), chip, learned))[:4]
+    rest = iter(found[4:])
+    slopes_grad, *others = (next(rest) if is_wanted else None for is_wanted in of_learned)
+    return [q.new_empty(0) if x is None else x for x in (*parts, slopes_grad, sinks_grad, *others)]
 
 
 def _fake_backward(
-    _: Any, __: Any, q: Any, k: Any, v: Any, ___: Any, sinks: Any, *____: Any, wanted: Sequence[bool], **_____: Any
-) -> tuple[torch.Tensor, ...]:
-    parts = zip((q, k, v, sinks), wanted, strict=True)
-    return tuple(torch.empty_like(x, memory_format=torch.contiguous_format) if is_wanted else q.new_empty(0) for x, is_wanted in parts)
+    _: Any, __: Any, q: Any, k: Any, v: Any, alibi_slopes: Any, sinks: Any, ___: Any, captures: Any, *____: Any, wanted: Any, **_____: Any
+) -> list[torch.Tensor]:
+    parts = zip((q, k, v, alibi_slopes, sinks, *captures), wanted, strict=True)
+    return [torch.empty_like(x, memory_format=torch.contiguous_format) if is_wanted else q.new_empty(0) for x, is_wanted in parts]
 
 
 for _key in ("CPU", "CUDA"):
@@ -167,16 +177,16 @@ def _differentiate(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tens
         options["clauses"] = grad_clauses
     elif tables:
         raise ValueError("expects grad_clauses for gradients of attune::flex_attention with tables, but got none")
-    *of_parts, of_slopes, of_sinks = (bool(one) for one in ctx.needs_input_grad[:5])
-    if of_slopes:
+    *of_first, _, of_captures = ctx.needs_input_grad
+    wanted = [bool(one) for one in (*of_first, *of_captures)]
+    if wanted[3]:
         raise NotImplementedError(_torch.NO_GRADIENTS.format("alibi_slopes"))
     if out_grad is None:
         out_grad = torch.zeros_like(out)
     operands = (out_grad, lse_grad, q, k, v, alibi_slopes, sinks, tables, captures, out, lse)
-    wanted = [*of_parts, of_sinks]
     found = torch.ops.attune.flex_attention_backward(*operands, **options, wanted=wanted)
-    *grads, sinks_grad = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
-    return *grads, None, sinks_grad, [None] * len(tables), [None] * len(captures)
+    grads = [x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True)]
+    return *grads[:5], [None] * len(tables), grads[5:]
 
 
 torch.library.register_autograd("attune::flex_attention", _differentiate, setup_context=_save, lib=_library)
@@ -235,8 +245,10 @@ class _Body:
 
         return call
 
-    def trace(self, has_score: bool, has_mask: bool, listed: tuple[torch.Tensor, tuple[int, int]] | None) -> tuple[list[torch.Tensor], Any]:
-        """The tensors that the regions read, and options of the operator.
+    def trace(
+        self, has_score: bool, has_mask: bool, listed: tuple[torch.Tensor, tuple[int, int]] | None
+    ) -> tuple[_trace.Traced, dict[str, Any]]:
+        """The regions, of what is traced in place of the tensors that they read, and options of the operator.
 
         `listed` is for gradients with lists of blocks: what is traced in place of what they say of each, and the size of blocks.
         """
@@ -246,10 +258,15 @@ class _Body:
         traced, grad_clauses = _trace.translate(score, mask, device), ""
         if listed is not None:
             grad_clauses = _trace.translate(score, _masks.read_states(mask, *listed), device, traced.captures).clauses
-        found = {id(dummy): operand for operand, dummy in self.captures}
         reads = [" ".join(f"{dim}:{name}" for dim, name in sorted(capture.reads)) for capture in traced.captures]
-        options = {"clauses": traced.clauses, "grad_clauses": grad_clauses, "reads": reads}
-        return [found[id(capture.tensor)] for capture in traced.captures], options
+        return traced, {"clauses": traced.clauses, "grad_clauses": grad_clauses, "reads": reads}
+
+    def find_captures(self, traced: _trace.Traced) -> list[torch.Tensor]:
+        """The tensors that regions read."""
+        # What functions detach has the memory of what they reach.
+        found = {dummy.data_ptr(): (operand, dummy) for operand, dummy in self.captures}
+        pairs = ((capture.tensor, *found[capture.tensor.data_ptr()]) for capture in traced.captures)
+        return [operand if tensor is dummy else operand.detach() for tensor, operand, dummy in pairs]
 
 
 def _make_states(tables: Sequence[torch.Tensor]) -> torch.Tensor:
@@ -272,7 +289,6 @@ class _Operator(HigherOrderOperator):  # type: ignore[misc]
         has_mask: bool,
         has_slopes: bool,
         has_sinks: bool,
-        is_recorded: bool,
         blocks: Sequence[int],
         **options: Any,
     ) -> tuple[torch.Tensor, ...]:
@@ -281,9 +297,11 @@ class _Operator(HigherOrderOperator):  # type: ignore[misc]
             q, k, v, *rest = read.fixed
             slopes = rest.pop(0) if has_slopes else None
             sinks = rest.pop(0) if has_sinks else None
-            listed = (_make_states(rest), (int(blocks[0]), int(blocks[1]))) if rest and is_recorded else None
-            captures, regions = read.trace(has_score, has_mask, listed)
-        _torch.check_gradients("tensors that functions read", *captures)
+            listed = (_make_states(rest), (int(blocks[0]), int(blocks[1]))) if rest else None
+            traced, regions = read.trace(has_score, has_mask, listed)
+        captures = read.find_captures(traced)
+        if traced.detaches and _torch.records(q, k, v, *captures):
+            raise NotImplementedError(_flex.DETACHES)
         out, lse = torch.ops.attune.flex_attention(q, k, v, slopes, sinks, rest, captures, blocks=list(blocks), **regions, **options)
         return out, lse, *(q.new_empty(()) for _ in range(has_score + has_mask + _NUM_SCALARS + len(read.fixed)))
 
@@ -338,7 +356,6 @@ def compute(
         has_mask=mask_mod is not None,
         has_slopes=form.alibi_slopes is not None,
         has_sinks=sinks is not None,
-        is_recorded=_torch.records(query, key, value, sinks),
         blocks=blocks,
         scale=form.scale,
         causal=form.causal,
@@ -348,3 +365,10 @@ def compute(
         chip=chip,
     )
     return out, lse
+
+
+def compute_exported(*arguments: Any) -> Any:
+    """The same where torch.export runs the program: Dynamo reads the call, and its graph is run."""
+    # As PyTorch's own flex_attention.
+    with setup_compilation_env() as backend:
+        return torch.compile(compute, backend=backend, fullgraph=True)(*arguments)

@@ -56,7 +56,8 @@ def _as_plain(tensor: torch.Tensor | None) -> torch.Tensor | None:
 class Attempt:
     """A call that may have been made before.
 
-    One for gradients says which in `gradients`, and has what the forward pass left behind query, key and value in `arrays`.
+    One for gradients says which in `gradients`, beside those of `learned`, tensors that functions read, and has what the forward pass
+    left behind query, key and value in `arrays`.
     """
 
     def __init__(
@@ -67,13 +68,14 @@ class Attempt:
         return_lse: bool,
         chip: str | None,
         gradients: Hashable = None,
+        learned: Sequence[torch.Tensor] = (),
     ) -> None:
         device = arrays[0].device
         self.identity = form.traced.identify(device) if form.traced else _trace.identify(form.score_mod, form.mask_mod, device)
         self._tables = [] if form.blocks is None else read_tables(form.blocks)
         sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
-        learned = gradients and tuple(x.requires_grad for x in self.identity.tensors)
-        self._key = None if self.identity.key is None else (self.identity.key, sizes, gradients, learned)
+        wanted = tuple(number for x in learned for number, one in enumerate(self.identity.tensors) if one is x)
+        self._key = None if self.identity.key is None else (self.identity.key, sizes, gradients, wanted)
         self._options = (form.causal, form.window, form.softcap, form.scale, return_lse, form.layout, chip)
         self._slopes = form.alibi_slopes
         # In the order of a Call's.

@@ -140,6 +140,17 @@ def test_gradients(device, read, lists):
         assert len(read) == 4
 
 
+def test_gradients_of_one_of_two(device, read):
+    """As many gradients, but of another tensor."""
+    inputs, given = make_inputs(), [torch.randn(2, LENGTH) for _ in range(2)]
+    for wanted in (0, 1, 0, 1):
+        biases = [x.clone().requires_grad_(number == wanted) for number, x in enumerate(given)]
+        out = attune.flex_attention(*inputs, lambda s, b, h, q, kv, one=biases: s + one[0][h, q] * one[1][h, kv])
+        (found,) = torch.autograd.grad(out.sum(), [biases[wanted]])
+        assert found.shape == (2, LENGTH)
+    assert len(read) == 3
+
+
 def test_gradients_of_parameters(device, read):
     """With sinks and slopes, which have places of their own."""
     inputs = [torch.nn.Parameter(x) for x in make_inputs()]
