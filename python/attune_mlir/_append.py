@@ -114,6 +114,11 @@ def append(
     # Nothing is returned, which is not that it was not known.
     if stream is None and _known.repeat(kind, known, given.values()) is not None:
         return
+    if _frameworks.is_watched("stream", stream is None, *given.values()):
+        from . import _rows_torch
+
+        _rows_torch.append(given, interleaved=bool(interleaved), chip=chip)
+        return
     _compute(given, bool(interleaved), stream, chip, _known.Attempt(kind, known, given))
 
 

@@ -137,6 +137,19 @@ def is_torch(array: object) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
+def is_watched(places: str, is_plain: bool, *arrays: Any) -> bool:
+    """Whether something of PyTorch has to see the call besides us. ValueError where it is not `is_plain`, for it has `places`."""
+    if not is_torch(arrays[0]):
+        return False
+    from . import _torch
+
+    if not _torch.is_traced(*arrays):
+        return False
+    if not is_plain:
+        raise ValueError(f"expects {places} in plain calls alone, not where PyTorch traces or maps")
+    return True
+
+
 def describe_type(array: object) -> str:
     """An array's type, as users write it."""
     return f"{type(array).__module__}.{type(array).__qualname__}".removeprefix("builtins.")

@@ -117,8 +117,18 @@ class PagedCache:
 
         ValueError for sequences, shapes and numbers that cannot be; MemoryError where too few pages are free.
         """
-        counts = [1] * len(sequences) if counts is None else list(counts)
-        self._check_append(sequences, k, v, counts)
+        counts = self._check_counts(sequences, counts)
+        self._check_rows(k, v, sum(counts))
+        self.write(k, v, *self.reserve(sequences, counts))
+
+    def reserve(self, sequences: Sequence[int], counts: Sequence[int] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """What `append` does on the host: gives sequences pages for new keys, which count as theirs, and are to be written by `write`.
+
+        Two tensors [tokens] of int64 where the pools are: the slots of the tokens, page * page_size + row, and their places in their
+        sequences. So a compiled or captured step writes, and the host reserves before each. Errors are those of `append`.
+        """
+        counts = self._check_counts(sequences, counts)
+        self._check_room(sequences, counts)
         slots: list[int] = []
         positions: list[int] = []
         for sequence, count in zip(sequences, counts, strict=True):
@@ -132,11 +142,21 @@ class PagedCache:
             positions += places
             slots += [held[place // self.page_size] * self.page_size + place % self.page_size for place in places]
             self._counts[sequence] += count
-        where = self._move(slots)
-        rotary = None if self._tables is None else (*self._tables, self._move(positions))
-        self._put(where, k, self.keys, self.k_descale, self._is_calibrated[0], rotary)
-        self._put(where, v, self.values, self.v_descale, self._is_calibrated[1], None)
         self._tell_lengths(sequences)
+        return self._move(slots), self._move(positions)
+
+    def write(self, k: torch.Tensor, v: torch.Tensor, slots: torch.Tensor, positions: torch.Tensor) -> None:
+        """What `append` does where the pools are: puts rows where `reserve` said, with nothing but operations of PyTorch.
+
+        k, v              [tokens, kv_heads, head_dim]
+        slots, positions  [tokens], of `reserve`
+
+        ValueError for shapes that cannot be.
+        """
+        self._check_rows(k, v, slots.shape[0])
+        rotary = None if self._tables is None else (*self._tables, positions)
+        self._put(slots, k, self.keys, self.k_descale, self._is_calibrated[0], rotary)
+        self._put(slots, v, self.values, self.v_descale, self._is_calibrated[1], None)
 
     def release(self, sequence: int) -> None:
         """Gives the pages of a sequence back, which then has no keys."""
@@ -176,7 +196,7 @@ class PagedCache:
             if found != torch.float32 or where != self.keys.device or not table.is_contiguous():
                 raise ValueError(f"expects {name} of torch.float32 on {self.keys.device} without gaps, but got {found} on {where}")
         assert cos is not None and sin is not None
-        most = self.keys.shape[3] // 2
+        most = self._dims[0] // 2
         if cos.dim() != 2 or cos.shape[0] < longest or not 1 <= cos.shape[1] <= most or cos.shape != sin.shape:
             raise ValueError(
                 f"expects cos and sin of one shape, with at least {longest} rows and from 1 to {most} columns, "
@@ -243,16 +263,16 @@ class PagedCache:
             raise ValueError(f"expects a sequence from 0 to {len(self._counts) - 1}, but got {sequence}")
         return sequence
 
-    def _check_append(self, sequences: Sequence[int], k: torch.Tensor, v: torch.Tensor, counts: list[int]) -> None:
+    def _check_counts(self, sequences: Sequence[int], given: Sequence[int] | None) -> list[int]:
+        """How many keys each sequence gets."""
+        counts = [1] * len(sequences) if given is None else list(given)
         for sequence in sequences:
             self._check(sequence)
         if len(set(sequences)) != len(sequences) or len(counts) != len(sequences) or min(counts, default=0) < 0:
             raise ValueError(f"expects different sequences and a count of each, but got {list(sequences)} and {counts}")
-        for name, tensor, pool, columns in (("k", k, self.keys, self._dims[0]), ("v", v, self.values, self._dims[1])):
-            if tuple(tensor.shape) != (shape := (sum(counts), pool.shape[2], columns)):
-                raise ValueError(f"expects {name} of shape {shape}, but got {tuple(tensor.shape)}")
-            if tensor.device != pool.device:
-                raise ValueError(f"expects {name} on {pool.device}, but got {tensor.device}")
+        return counts
+
+    def _check_room(self, sequences: Sequence[int], counts: list[int]) -> None:
         wanted, longest = 0, self.block_table.shape[1] * self.page_size
         for sequence, count in zip(sequences, counts, strict=True):
             length = self._counts[sequence] + count
@@ -261,6 +281,13 @@ class PagedCache:
             wanted += self._count_pages(length) - len(self._held[sequence])
         if wanted > len(self._free):
             raise MemoryError(f"expects {wanted} free pages, but got {len(self._free)}")
+
+    def _check_rows(self, k: torch.Tensor, v: torch.Tensor, tokens: int) -> None:
+        for name, tensor, pool, columns in (("k", k, self.keys, self._dims[0]), ("v", v, self.values, self._dims[1])):
+            if tuple(tensor.shape) != (shape := (tokens, pool.shape[2], columns)):
+                raise ValueError(f"expects {name} of shape {shape}, but got {tuple(tensor.shape)}")
+            if tensor.device != pool.device:
+                raise ValueError(f"expects {name} on {pool.device}, but got {tensor.device}")
 
     def _count_pages(self, length: int) -> int:
         return -(-length // self.page_size)
@@ -281,6 +308,10 @@ class PagedCache:
 
 def _pack(rows: torch.Tensor) -> torch.Tensor:
     """Rows that a kernel reads in pieces of 16 bytes: these, or a copy."""
+    import torch
+
+    if torch.compiler.is_compiling():  # where rows have no address yet
+        return rows.contiguous()
     step = 16 // rows.dtype.itemsize
     is_aligned = rows.data_ptr() % 16 == 0 and all(stride % step == 0 for stride in rows.stride()[:-1])
     return rows if rows.is_contiguous() or (rows.stride(-1) == 1 and is_aligned) else rows.contiguous()

@@ -61,11 +61,11 @@ def register_flash_attention(name: str = "attune") -> None:
 
 
 def register_operators() -> None:
-    """Makes torch.ops.attune.attention, decode, varlen and merge known, which the first calls that need them do as well.
+    """Makes torch.ops.attune.attention, decode, varlen, merge, append and quantize known, which the first calls that need them do as well.
 
     What calls it by its name, such as a program that torch.export has saved, needs this before it is loaded.
     """
-    for module in ("._serving_torch", "._dropout"):  # and those of `_torch` with them
+    for module in ("._serving_torch", "._rows_torch", "._dropout"):  # and those of `_torch` with them
         importlib.import_module(module, __package__)
 
 

@@ -80,6 +80,10 @@ def quantize(
         raise TypeError("expects dtype to be a type of 8 bits, but got None")
     if scale_rows is not None and scale_rows < 1:
         raise ValueError(f"expects scale_rows to be None or at least 1, but got {scale_rows}")
+    if _frameworks.is_watched("stream", stream is None, x):
+        from . import _rows_torch
+
+        return _rows_torch.quantize(x, dtype=out_dtype, scale_rows=scale_rows, smooth=bool(smooth), rotate=bool(rotate), chip=chip)
     quantized, scales = _compute(x, out_dtype, scale_rows, bool(smooth), bool(rotate), stream, chip)
     return _shape_results(quantized, scales, x, scale_rows)
 

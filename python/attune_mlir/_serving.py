@@ -424,9 +424,11 @@ def varlen(
     if is_plain and (found := _known.repeat(("varlen", *own), known, inputs, longest)) is not None:
         return (found[0][0], found[1][0]) if return_lse else found[0]
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
-    if operators := _find_operators(is_plain, *arrays):
+    if _frameworks.is_watched("out, stream and check", is_plain, *arrays):
+        from . import _serving_torch
+
         most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
-        return operators.varlen(*arrays, **most, **_name_options(known, own))
+        return _serving_torch.varlen(*arrays, **most, **_name_options(known, own))
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
     integers = {
         "query_lengths": ("", None),
@@ -516,8 +518,10 @@ def decode(
     arrays = (q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
     if is_plain and (found := _known.repeat(("decode", *own), known, arrays)) is not None:
         return found
-    if operators := _find_operators(is_plain, *arrays):
-        return operators.decode(*arrays, **_name_options(known, own))
+    if _frameworks.is_watched("out, stream and check", is_plain, *arrays):
+        from . import _serving_torch
+
+        return _serving_torch.decode(*arrays, **_name_options(known, own))
     _check_rank("q", q, 4, "[batch, seq_q, heads, head_dim]")
     integers = {
         "query_lengths": ("", None),
@@ -564,21 +568,6 @@ def _name_options(options: tuple[Any, ...], own: tuple[Any, ...]) -> dict[str, A
         "weights": _frameworks.name_float8(weights, "weights"),
         "chip": chip,
     }
-
-
-def _find_operators(is_plain: bool, *arrays: Any) -> Any:
-    """The module of PyTorch's operators, where something has to see the call besides us; None elsewhere."""
-    if not _frameworks.is_torch(arrays[0]):
-        return None
-    from . import _torch
-
-    if not _torch.is_traced(*arrays):
-        return None
-    if not is_plain:
-        raise ValueError("expects out, stream and check in plain calls alone, not where PyTorch traces or maps")
-    from . import _serving_torch
-
-    return _serving_torch
 
 
 def _check_rank(name: str, array: Any, rank: int, dims: str) -> None:
