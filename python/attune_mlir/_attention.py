@@ -164,8 +164,8 @@ def attention(
     has_scales = not (q_descale is k_descale is v_descale is weights is None)
     probability = check_dropout(dropout_p)
     has_dropout = probability > 0
-    if has_dropout and (has_functions or has_scales or any(map(_frameworks.is_narrow, (q, k, v)))):
-        raise NotImplementedError("expects no score_mod, mask_mod, block_mask, scales or operands of 8 bits beside dropout_p, but got some")
+    if has_dropout and (has_scales or any(map(_frameworks.is_narrow, (q, k, v)))):
+        raise NotImplementedError("expects no scales or operands of 8 bits beside dropout_p, but got some")
     if has_dropout and not _frameworks.is_torch(q):
         raise TypeError(
             "expects tensors of PyTorch with dropout_p, whose generator gives random numbers, "
@@ -185,8 +185,9 @@ def attention(
         functions = (score_mod, mask_mod, block_mask)
         masks: dict[str, Any] = {"causal": causal, "window": window}
         form = make_form(q, functions, **masks, softcap=softcap, scale=scale, alibi_slopes=alibi_slopes, layout=layout)
-        from . import _flex
+        from . import _dropout, _flex
 
+        form = dataclasses.replace(form, dropout=_dropout.make(probability, q.device))
         arrays = {"q": q, "k": k, "v": v}
         found, lse = _flex.compute(arrays, form, sinks=sinks, return_lse=bool(return_lse), chip=chip, out=out, stream=stream)
         return (found, lse) if return_lse else found
@@ -405,19 +406,22 @@ def compute(
 def compute_gradients(
     arrays: tuple[Any, Any, Any, Any, Any],
     saved: _gradients.Saved,
-    wanted: tuple[bool, bool, bool],
+    wanted: tuple[bool, bool, bool, bool],
     *,
     deterministic: bool,
     chip: str | None,
     known: Callable[..., bool] | None = None,
     **options: Any,
 ) -> list[Any]:
-    """The gradients of q, k and v that are wanted, and None of others.
+    """The gradients of q, k, v and the slopes that are wanted, and None of others.
 
     `arrays` are the first arguments of `compute`, `options` those of it that are no places. `known` learns the call, with q, k, v
     and what is saved as inputs.
     """
     call = read_call(*arrays, return_lse=saved.lse_grad is not None, **options)
     device = _devices.get_device(*call.place, chip)
-    problem = _gradients.Gradients(call.problem, wanted, deterministic)
-    return _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known)
+    *of_parts, of_slopes = wanted
+    others = (_operands.SLOPES_NUMBER,) * of_slopes
+    problem = _gradients.Gradients(call.problem, (of_parts[0], of_parts[1], of_parts[2]), deterministic, others)
+    found = _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known)
+    return found if of_slopes else [*found, None]

@@ -4,7 +4,7 @@
     attune::attention_dropout(q, k, v, random, alibi_slopes, sinks, *, probability, causal, window, softcap, scale, layout, chip)
       -> (out, lse)
     attune::attention_dropout_backward(out_grad, lse_grad, q, k, v, random, out, lse, alibi_slopes, sinks, *, probability, causal,
-                                       window, softcap, scale, layout, chip, wanted) -> (q_grad, k_grad, v_grad, sinks_grad)
+                                       window, softcap, scale, layout, chip, wanted) -> (q_grad, k_grad, v_grad, slopes_grad, sinks_grad)
 
 Kernels read `random`, a seed and an offset, which PyTorch's generator draws on the device of the tensors: a graph of CUDA that is
 launched again draws others, and a checkpoint that computes again, with the state that the generator had, the same ones. The
@@ -29,7 +29,8 @@ _library.define(
 )
 _library.define(
     "attention_dropout_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor random, Tensor out,"
-    f" Tensor lse, Tensor? alibi_slopes, Tensor? sinks, *, {_OPTIONS}, bool[] wanted) -> (Tensor, Tensor, Tensor, Tensor)",
+    f" Tensor lse, Tensor? alibi_slopes, Tensor? sinks, *, {_OPTIONS}, bool[] wanted)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=_TAGS,
 )
 _operator = torch.ops.attune.attention_dropout
@@ -42,6 +43,12 @@ def draw(device: torch.device) -> torch.Tensor:
         # An operation that compilers know, of the same numbers but the largest half.
         return torch.randint(2**62, (2,), dtype=torch.int64, device=device)
     return torch.empty(2, dtype=torch.int64, device=device).random_()
+
+
+def make(dropout_p: Any, device: torch.device) -> tuple[float, torch.Tensor] | None:
+    """The probability, and a seed and an offset; None for no dropout. Errors are those of `attention`."""
+    probability = _attention.check_dropout(dropout_p)
+    return (probability, draw(device)) if probability else None
 
 
 def compute(q: Any, k: Any, v: Any, random: torch.Tensor, alibi_slopes: Any, sinks: Any, *, probability: float, **options: Any) -> Any:
@@ -70,8 +77,6 @@ def _fake_backward(out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, random:
 
 
 def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
-    if ctx.needs_input_grad[4]:
-        raise NotImplementedError(_torch.NO_GRADIENTS.format("alibi_slopes"))
     ctx.save_for_backward(*inputs, *output)
     ctx.options = dict(keyword_only_inputs)
     ctx.set_materialize_grads(False)
@@ -79,17 +84,16 @@ def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
 
 def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
     q, k, v, random, alibi_slopes, sinks, out, lse = ctx.saved_tensors
-    of_q, of_k, of_v, _, _, of_sinks = ctx.needs_input_grad[:6]
+    wanted = [*ctx.needs_input_grad[:3], *ctx.needs_input_grad[4:6]]
     if out_grad is None:
         out_grad = torch.zeros_like(out)
-    wanted = [of_q, of_k, of_v, of_sinks]
     tensors = (out_grad, lse_grad, q, k, v, random, out, lse, alibi_slopes, sinks)
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
         raise NotImplementedError("expects first derivatives of attention with dropout alone, but got create_graph=True")
     find = _find_gradients if _torch.is_plain(*tensors) else _backward_operator
     found = find(*tensors, wanted=wanted, **ctx.options)
-    of_q, of_k, of_v, of_sinks = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
-    return of_q, of_k, of_v, None, None, of_sinks
+    *of_parts, of_slopes, of_sinks = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
+    return *of_parts, None, of_slopes, of_sinks
 
 
 for _key in ("CPU", "CUDA"):

@@ -81,7 +81,7 @@ def _backward(
     _refuse(query, key, is_causal)
     layout, (q, k, v, result, grad) = _place(query, key, value, out, grad_out)
     options: dict[str, Any] = {"causal": is_causal, "window": None, "softcap": None, "scale": scale, "layout": layout, "chip": None}
-    wanted = (True, True, True, False)
+    wanted = (True, True, True, False, False)
     if dropout_p:
         options["dropout"] = (dropout_p, state.view(torch.int64))
     found = _torch.find_gradients(grad, None, q, k, v, result, logsumexp, None, None, wanted=wanted, **options)

@@ -51,6 +51,8 @@ class Form:
     #: [heads], of ALiBi.
     alibi_slopes: torch.Tensor | None = None
     layout: str = "bhsd"
+    #: The probability with which weights are dropped, and a seed and an offset, int64.
+    dropout: tuple[float, torch.Tensor] | None = None
     #: In place of the functions, what they became.
     traced: _trace.Traced | None = None
 
@@ -80,6 +82,8 @@ def _make_clauses(form: Form, sizes: _operands.Sizes, has_sinks: bool, lse: bool
         clauses.append(f"softcap({form.softcap:.9e})")
     given = {"alibi": form.alibi_slopes is not None, "sinks": has_sinks}
     clauses += [f"{name}(%{name} : tensor<{sizes.heads}xf32>)" for name, is_there in given.items() if is_there]
+    if form.dropout is not None:
+        clauses.append(f"dropout(%random, {form.dropout[0]:.9e} : tensor<2xi64>)")
     if kinds:
         clauses.append(f"blocks(%table0, %table1, {list(form.blocks.BLOCK_SIZE)} : {kinds[0]}, {kinds[1]})")
     if len(kinds) == len(TABLES):
@@ -102,7 +106,7 @@ def _describe_captures(captures: Sequence[_regions.Capture], kinds: dict[str, st
 
 
 def _make_text(form: Form, operands: _Operands, tables: list[torch.Tensor], traced: _trace.Traced, lse: bool, is_searched: bool) -> str:
-    """The module. Its arguments are query, key, value, sinks, the tables, slopes and the captured tensors.
+    """The module. Its arguments are query, key, value, sinks, the tables, slopes, what dropout draws from and the captured tensors.
 
     In the one that is searched, sizes that have no names are static.
     """
@@ -116,7 +120,8 @@ def _make_text(form: Form, operands: _Operands, tables: list[torch.Tensor], trac
     captures, casts = _describe_captures(traced.captures, captured, is_searched)
     arguments = [f"%q: {q}", f"%k: {k}", f"%v: {v}"] + [f"%sinks: {per_head}"] * has_sinks
     arguments += [f"%table{number}: {kind}" for number, kind in enumerate(kinds)]
-    arguments += [f"%alibi: {per_head}"] * (operands.slopes is not None) + captures
+    arguments += [f"%alibi: {per_head}"] * (operands.slopes is not None)
+    arguments += ["%random: tensor<2xi64>"] * (form.dropout is not None) + captures
     results = [_describe_operand(form, sizes.heads, sizes.head_dim_v, dtype, True)] + [f"tensor<?x{sizes.heads}x?xf32>"] * lse
     names = ", ".join(["%out", "%lse"][: len(results)])
     clauses = _make_clauses(form, sizes, has_sinks, lse, kinds) + regions
@@ -203,7 +208,6 @@ def _read_operands(arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Ten
     dtype, place = _operands.check_operands(tensors)
     sizes = _operands.read_sizes(tensors, form.layout)
     dense = [_operands.normalize_strides(tensor, name) for name, tensor in tensors.items()]
-    _torch.check_gradients("alibi_slopes", form.alibi_slopes)
     slopes, per_head = (
         None if x is None else _operands.make_per_head(_torch.detach(x), name, sizes.heads, place)
         for name, x in (("alibi_slopes", form.alibi_slopes), ("sinks", sinks))
@@ -220,6 +224,8 @@ class Call(_attention.Call):
     tables: list[torch.Tensor]
     #: Tensors as functions have them and as kernels read them, by what kernels call them.
     captured: dict[str, tuple[torch.Tensor, torch.Tensor]]
+    #: Of the function, by the identity of slopes and of what functions read.
+    numbers: dict[int, int]
 
     def make_searched_module(self) -> _compiler.Module:
         # Regions read the arguments themselves then.
@@ -248,18 +254,23 @@ def _read_call(
     if operands.sinks is not None:
         inputs["sinks"] = operands.sinks
     inputs.update(zip(_KERNEL_TABLES, (_frameworks.make_tensor(table, "block_mask") for table in tables), strict=False))
+    numbers = {}
     if operands.slopes is not None:
+        numbers[id(form.alibi_slopes)] = len(inputs)
         inputs[f"argument{len(inputs)}"] = operands.slopes
+    if form.dropout is not None:
+        inputs["dropout"] = _frameworks.make_tensor(form.dropout[1], "dropout")
     captured = {}
     for capture in traced.captures:
         given = _prepare_capture(capture, query, sizes)
+        numbers[id(capture.tensor)] = len(inputs)
         captured[f"argument{len(inputs)}"] = capture.tensor, given
         inputs[f"argument{len(inputs)}"] = _frameworks.make_tensor(given, "a tensor that functions read")
     make_text = functools.partial(_make_text, form, operands, tables, traced, lse)
     results = _operands.get_results(sizes, form.layout, lse)
     make_searched = functools.partial(make_text, is_searched=True)
     problem = FlexProblem(make_text(is_searched=False))
-    return Call(problem, sizes, operands.dtype, inputs, operands.place, results, False, make_searched, tables, captured)
+    return Call(problem, sizes, operands.dtype, inputs, operands.place, results, False, make_searched, tables, captured, numbers)
 
 
 def read_call(arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None, *, return_lse: bool) -> Call:
@@ -325,7 +336,7 @@ def differentiate(
 ) -> tuple[torch.Tensor | None, ...]:
     """The gradients of query, key, value and sinks that are wanted, and None of others, and those of `learned`, which scores read.
 
-    `results` are the result, the logarithm of the sum, and their gradients.
+    `learned` are slopes and tensors that functions read. `results` are the result, the logarithm of the sum, and their gradients.
     """
     out, lse, out_grad, lse_grad = results
     parts, (*of_parts, of_sinks) = list(arrays.values()), wanted
@@ -347,8 +358,7 @@ def differentiate(
         return *first, sinks_grad, *(x.to(like) for x, like in zip(made, learned, strict=True))
     operands = _read_operands(arrays, form, sinks)
     call = _read_call(operands, form, query, lse_grad is not None, attempt.identity, has_gradients=True)
-    numbers = {id(tensor): int(name.removeprefix("argument")) for name, (tensor, _) in call.captured.items()}
-    others = tuple(numbers[id(tensor)] for tensor in learned)
+    others = tuple(call.numbers[id(tensor)] for tensor in learned)
     device = _devices.get_device(*call.place, chip)
 
     def learn(_: Any, __: Any, written: list[int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int) -> bool:
@@ -361,12 +371,15 @@ def differentiate(
 
 
 def _find_learned(form: Form, attempt: _repeated.Attempt, device: torch.device) -> list[torch.Tensor]:
-    """Tensors that functions read and that PyTorch wants gradients of."""
-    identity = attempt.identity
-    if not torch.is_grad_enabled() or (identity.key is not None and not any(x.requires_grad for x in identity.tensors)):
+    """Slopes and tensors that functions read of which PyTorch wants gradients."""
+    identity, slopes = attempt.identity, form.alibi_slopes
+    if not torch.is_grad_enabled():
         return []
+    learned = [slopes] if slopes is not None and slopes.requires_grad else []
+    if identity.key is not None and not any(x.requires_grad for x in identity.tensors):
+        return learned
     traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, device, identity)
-    return list({id(x.tensor): x.tensor for x in traced.captures if x.tensor.requires_grad}.values())
+    return [*learned, *{id(x.tensor): x.tensor for x in traced.captures if x.tensor.requires_grad}.values()]
 
 
 #: Of what is no tensor.
@@ -392,8 +405,7 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         found: tuple[torch.Tensor, torch.Tensor | None] | None = attempt.launch_recorded()
         if found is None:
             arrays = dict(zip(names, (query, key, value), strict=True))
-            with torch.enable_grad():  # so that slopes are refused where they require gradients
-                found = run(arrays, form, sinks, True, chip, attempt=attempt, has_gradients=True)
+            found = run(arrays, form, sinks, True, chip, attempt=attempt, has_gradients=True)
         # What functions read is saved to see that it has not changed.
         ctx.save_for_backward(query, key, value, sinks, *found, *learned)
         ctx.rest = names, form, chip, learned
@@ -419,6 +431,9 @@ def _compute(
     query, key, value = arrays.values()
     if not isinstance(query, torch.Tensor):
         return run(arrays, form, sinks, return_lse, chip)  # which says what it expects
+    if (slopes := form.alibi_slopes) is not None and _torch.records(slopes):
+        # A tensor of its own, for functions may read the same.
+        form = dataclasses.replace(form, alibi_slopes=slopes.view_as(slopes))
     is_recorded = _torch.records(query, key, value, sinks)
     attempt = _repeated.Attempt([query, key, value], form, sinks, is_recorded or return_lse, chip)
     learned = _find_learned(form, attempt, query.device)

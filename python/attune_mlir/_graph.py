@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """flex_attention where PyTorch's compiler reads the call: one operator, attune::flex_attention, and no break of the graph.
 
-    attune::flex_attention(q, k, v, alibi_slopes, sinks, tables, captures, *, grad_clauses, clauses, reads, blocks, scale,
-                           causal, window, softcap, layout, chip) -> (out, lse)
+    attune::flex_attention(q, k, v, alibi_slopes, sinks, random, tables, captures, *, grad_clauses, clauses, reads, blocks,
+                           probability, scale, causal, window, softcap, layout, chip) -> (out, lse)
 
-    attune::flex_attention_backward(out_grad, lse_grad, q, k, v, alibi_slopes, sinks, tables, captures, out, lse, *, wanted,
-                                    clauses, reads, blocks, scale, causal, window, softcap, layout, chip)
+    attune::flex_attention_backward(out_grad, lse_grad, q, k, v, alibi_slopes, sinks, random, tables, captures, out, lse, *,
+                                    wanted, clauses, reads, blocks, probability, scale, causal, window, softcap, layout, chip)
         -> gradients of q, k, v, alibi_slopes, sinks and captures, without elements where they are not wanted
 
 Dynamo itself reads the functions of scores and masks, as the body of a higher-order operator: it guards what they depend
@@ -16,6 +16,7 @@ process can run it.
 `clauses` is that text; `reads` says for each captured tensor which of its dimensions are read at "b", "h", "q" or "kv",
 as "0:h 1:kv". `blocks` is the size of the blocks of the tables and the lengths that they are for. `grad_clauses` are those
 of gradients where there are tables: their mask reads what these say of a block from one more tensor, the last one.
+`random` is a seed and an offset, from which weights are dropped with the probability; None for no dropout.
 """
 
 from __future__ import annotations
@@ -37,16 +38,19 @@ from . import _flex, _masks, _regions, _repeated, _torch, _trace
 #: Scores, and the batch, head, query and key.
 _NUM_SCALARS = 5
 
-_OPTIONS = "SymInt[] blocks, str clauses, str[] reads, float? scale, bool causal, int[]? window, float? softcap, str layout, str? chip"
+_OPTIONS = (
+    "SymInt[] blocks, str clauses, str[] reads, float probability, float? scale, bool causal, int[]? window, float? softcap,"
+    " str layout, str? chip"
+)
 _library = torch.library.Library("attune", "FRAGMENT")
 _library.define(
-    "flex_attention(Tensor q, Tensor k, Tensor v, Tensor? alibi_slopes, Tensor? sinks, Tensor[] tables, Tensor[] captures, *,"
-    f" str grad_clauses, {_OPTIONS}) -> (Tensor, Tensor)",
+    "flex_attention(Tensor q, Tensor k, Tensor v, Tensor? alibi_slopes, Tensor? sinks, Tensor? random, Tensor[] tables,"
+    f" Tensor[] captures, *, str grad_clauses, {_OPTIONS}) -> (Tensor, Tensor)",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
 _library.define(
     "flex_attention_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor? alibi_slopes, Tensor? sinks,"
-    f" Tensor[] tables, Tensor[] captures, Tensor out, Tensor lse, *, bool[] wanted, {_OPTIONS}) -> Tensor[]",
+    f" Tensor? random, Tensor[] tables, Tensor[] captures, Tensor out, Tensor lse, *, bool[] wanted, {_OPTIONS}) -> Tensor[]",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
 
@@ -65,9 +69,11 @@ class _Lists:
 
 def _make_form(
     alibi_slopes: torch.Tensor | None,
+    random: torch.Tensor | None,
     tables: Sequence[torch.Tensor],
     captures: Sequence[torch.Tensor],
     *,
+    probability: float,
     blocks: Sequence[int],
     clauses: str,
     reads: Sequence[str],
@@ -81,7 +87,8 @@ def _make_form(
         known.append(_regions.Capture(tensor, f"%capture{number}", {(int(dim), name) for dim, name in places}))
     traced = _trace.Traced(clauses, tuple(known))
     sides = None if window is None else (window[0], window[1])
-    return _flex.Form(blocks=lists, window=sides, alibi_slopes=alibi_slopes, traced=traced, **options)
+    dropout = None if random is None else (probability, random)
+    return _flex.Form(blocks=lists, window=sides, alibi_slopes=alibi_slopes, dropout=dropout, traced=traced, **options)
 
 
 _NAMES = ("query", "key", "value")
@@ -93,6 +100,7 @@ def _compute(
     v: torch.Tensor,
     alibi_slopes: torch.Tensor | None,
     sinks: torch.Tensor | None,
+    random: torch.Tensor | None,
     tables: Sequence[torch.Tensor],
     captures: Sequence[torch.Tensor],
     *,
@@ -101,7 +109,7 @@ def _compute(
     **options: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel of the operator, on any device."""
-    form = _make_form(alibi_slopes, tables, captures, **options)
+    form = _make_form(alibi_slopes, random, tables, captures, **options)
     out, lse = _flex.run(dict(zip(_NAMES, (q, k, v), strict=True)), form, sinks, True, chip)
     assert lse is not None, "expects the logarithm that was asked for"
     return out, lse
@@ -125,6 +133,7 @@ def _compute_backward(
     v: torch.Tensor,
     alibi_slopes: torch.Tensor | None,
     sinks: torch.Tensor | None,
+    random: torch.Tensor | None,
     tables: Sequence[torch.Tensor],
     captures: Sequence[torch.Tensor],
     out: torch.Tensor,
@@ -136,7 +145,7 @@ def _compute_backward(
 ) -> list[torch.Tensor]:
     # Tensors of their own, for one may be captured twice.
     captures = [x.detach() for x in captures]
-    form = _make_form(alibi_slopes, tables, captures, **options)
+    form = _make_form(alibi_slopes, random, tables, captures, **options)
     arrays = dict(zip(_NAMES, (q, k, v), strict=True))
     of_q, of_k, of_v, of_slopes, of_sinks, *of_captures = wanted
     of_learned = (of_slopes, *of_captures)
@@ -148,10 +157,9 @@ def _compute_backward(
     return [q.new_empty(0) if x is None else x for x in (*parts, slopes_grad, sinks_grad, *others)]
 
 
-def _fake_backward(
-    _: Any, __: Any, q: Any, k: Any, v: Any, alibi_slopes: Any, sinks: Any, ___: Any, captures: Any, *____: Any, wanted: Any, **_____: Any
-) -> list[torch.Tensor]:
-    parts = zip((q, k, v, alibi_slopes, sinks, *captures), wanted, strict=True)
+def _fake_backward(_: Any, __: Any, *tensors: Any, wanted: Sequence[bool], **___: Any) -> list[torch.Tensor]:
+    q, *rest, _random, _tables, captures, _out, _lse = tensors
+    parts = zip((q, *rest, *captures), wanted, strict=True)
     return [torch.empty_like(x, memory_format=torch.contiguous_format) if is_wanted else q.new_empty(0) for x, is_wanted in parts]
 
 
@@ -163,30 +171,29 @@ torch.library.register_fake("attune::flex_attention_backward", _fake_backward, l
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], keyword_only_inputs: dict[str, Any], output: tuple[torch.Tensor, torch.Tensor]) -> None:
-    q, k, v, alibi_slopes, sinks, tables, captures = inputs
-    ctx.save_for_backward(q, k, v, alibi_slopes, sinks, *output, *tables, *captures)
+    *tensors, tables, captures = inputs
+    ctx.save_for_backward(*tensors, *output, *tables, *captures)
     ctx.options, ctx.num_tables = dict(keyword_only_inputs), len(tables)
     ctx.set_materialize_grads(False)
 
 
 def _differentiate(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> tuple[Any, ...]:
-    q, k, v, alibi_slopes, sinks, out, lse, *rest = ctx.saved_tensors
+    *tensors, out, lse = ctx.saved_tensors[:8]
+    rest = ctx.saved_tensors[8:]
     tables, captures = rest[: ctx.num_tables], rest[ctx.num_tables :]
     options = dict(ctx.options)
     if grad_clauses := options.pop("grad_clauses"):
         options["clauses"] = grad_clauses
     elif tables:
         raise ValueError("expects grad_clauses for gradients of attune::flex_attention with tables, but got none")
-    *of_first, _, of_captures = ctx.needs_input_grad
+    *of_first, _random, _tables, of_captures = ctx.needs_input_grad
     wanted = [bool(one) for one in (*of_first, *of_captures)]
-    if wanted[3]:
-        raise NotImplementedError(_torch.NO_GRADIENTS.format("alibi_slopes"))
     if out_grad is None:
         out_grad = torch.zeros_like(out)
-    operands = (out_grad, lse_grad, q, k, v, alibi_slopes, sinks, tables, captures, out, lse)
+    operands = (out_grad, lse_grad, *tensors, tables, captures, out, lse)
     found = torch.ops.attune.flex_attention_backward(*operands, **options, wanted=wanted)
     grads = [x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True)]
-    return *grads[:5], [None] * len(tables), grads[5:]
+    return *grads[:5], None, [None] * len(tables), grads[5:]
 
 
 torch.library.register_autograd("attune::flex_attention", _differentiate, setup_context=_save, lib=_library)
@@ -219,7 +226,8 @@ class _Body:
         self.arguments: list[Any] = []
         #: What the functions reach, and what is traced in their place.
         self.captures: list[tuple[torch.Tensor, torch.Tensor]] = []
-        inputs = zip(*(function.graph.find_nodes(op="placeholder") for function in self.functions), strict=True)
+        placeholders = [function.graph.find_nodes(op="placeholder") for function in self.functions]
+        inputs = zip(*placeholders, strict=True) if placeholders else itertools.repeat((), len(operands))
         for number, (nodes, operand) in enumerate(zip(inputs, operands, strict=True)):
             if number in self.scalars or not any(node.users for node in nodes):
                 self.arguments.append(None)
@@ -289,6 +297,7 @@ class _Operator(HigherOrderOperator):  # type: ignore[misc]
         has_mask: bool,
         has_slopes: bool,
         has_sinks: bool,
+        has_dropout: bool,
         blocks: Sequence[int],
         **options: Any,
     ) -> tuple[torch.Tensor, ...]:
@@ -297,12 +306,14 @@ class _Operator(HigherOrderOperator):  # type: ignore[misc]
             q, k, v, *rest = read.fixed
             slopes = rest.pop(0) if has_slopes else None
             sinks = rest.pop(0) if has_sinks else None
+            random = rest.pop(0) if has_dropout else None
             listed = (_make_states(rest), (int(blocks[0]), int(blocks[1]))) if rest else None
             traced, regions = read.trace(has_score, has_mask, listed)
         captures = read.find_captures(traced)
-        if traced.detaches and _torch.records(q, k, v, *captures):
+        tensors = (q, k, v, slopes, sinks)
+        if traced.detaches and _torch.records(*tensors, *captures):
             raise NotImplementedError(_flex.DETACHES)
-        out, lse = torch.ops.attune.flex_attention(q, k, v, slopes, sinks, rest, captures, blocks=list(blocks), **regions, **options)
+        out, lse = torch.ops.attune.flex_attention(*tensors, random, rest, captures, blocks=list(blocks), **regions, **options)
         return out, lse, *(q.new_empty(()) for _ in range(has_score + has_mask + _NUM_SCALARS + len(read.fixed)))
 
 
@@ -334,7 +345,8 @@ def compute(
         blocks = (*form.blocks.BLOCK_SIZE, *form.blocks.seq_lengths)
     score = torch.zeros((), device=query.device)
     places = [torch.zeros((), dtype=torch.int32, device=query.device) for _ in range(_NUM_SCALARS - 1)]
-    operands = [query, key, value, *(x for x in (form.alibi_slopes, sinks) if x is not None), *tables]
+    probability, random = form.dropout or (0.0, None)
+    operands = [query, key, value, *(x for x in (form.alibi_slopes, sinks, random) if x is not None), *tables]
 
     def body(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         score, b, h, q_idx, kv_idx, q, _, v = inputs[: _NUM_SCALARS + 3]
@@ -356,6 +368,8 @@ def compute(
         has_mask=mask_mod is not None,
         has_slopes=form.alibi_slopes is not None,
         has_sinks=sinks is not None,
+        has_dropout=random is not None,
+        probability=probability,
         blocks=blocks,
         scale=form.scale,
         causal=form.causal,

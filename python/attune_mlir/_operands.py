@@ -163,12 +163,16 @@ def make_per_head(array: Any, name: str, heads: int, device: tuple[str, int]) ->
     return tensor
 
 
+#: Of slopes, among the arguments of a function with query, key and value.
+SLOPES_NUMBER = 3
+
+
 def name_slopes(is_latent: bool = False) -> str:
     """The kernel's argument with slopes: an argument of the function behind query, key and, where they are apart, value.
 
     They become a part of the function of scores, which reads arguments by their number.
     """
-    return "argument2" if is_latent else "argument3"
+    return f"argument{SLOPES_NUMBER - is_latent}"
 
 
 def read_per_head(alibi_slopes: Any, sinks: Any, heads: int, device: tuple[str, int], is_latent: bool = False) -> dict[str, _native.Tensor]:

@@ -74,8 +74,7 @@ def register_transformers(name: str = "attune") -> None:
 
     Models with causal and sliding masks, padding, grouped heads, softcap, sinks and biases do so, as far as they go
     through transformers' AttentionInterface. Queries that attend to nothing, as padding does, have the result 0, where
-    other implementations have an average of all values. Dropout beside masks that are no causal ones raises
-    NotImplementedError.
+    other implementations have an average of all values.
     """
     from . import _transformers
 
@@ -89,7 +88,7 @@ def sdpa() -> Any:
             model(inputs)
         print(used.calls, used.reasons)
 
-    What there is no kernel for (dropout beside a mask, float32, strides that cannot be read) goes to PyTorch, as before;
+    What there is no kernel for (float32, strides that cannot be read) goes to PyTorch, as before;
     `reasons` counts why. It is for this thread, and for what is called in it, compiled or not.
     """
     from . import _sdpa

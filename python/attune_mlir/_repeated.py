@@ -56,8 +56,8 @@ def _as_plain(tensor: torch.Tensor | None) -> torch.Tensor | None:
 class Attempt:
     """A call that may have been made before.
 
-    One for gradients says which in `gradients`, beside those of `learned`, tensors that functions read, and has what the forward pass
-    left behind query, key and value in `arrays`.
+    One for gradients says which in `gradients`, beside those of `learned`, slopes and tensors that functions read, and has what the
+    forward pass left behind query, key and value in `arrays`.
     """
 
     def __init__(
@@ -74,12 +74,13 @@ class Attempt:
         self.identity = form.traced.identify(device) if form.traced else _trace.identify(form.score_mod, form.mask_mod, device)
         self._tables = [] if form.blocks is None else read_tables(form.blocks)
         sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
-        wanted = tuple(number for x in learned for number, one in enumerate(self.identity.tensors) if one is x)
-        self._key = None if self.identity.key is None else (self.identity.key, sizes, gradients, wanted)
+        reached = [form.alibi_slopes, *self.identity.tensors]
+        wanted = tuple(number for x in learned for number, one in enumerate(reached) if one is x)
+        probability, random = form.dropout or (None, None)
+        self._key = None if self.identity.key is None else (self.identity.key, sizes, probability, gradients, wanted)
         self._options = (form.causal, form.window, form.softcap, form.scale, return_lse, form.layout, chip)
-        self._slopes = form.alibi_slopes
         # In the order of a Call's.
-        self._inputs = [*arrays, sinks, *self._tables, form.alibi_slopes]
+        self._inputs = [*arrays, sinks, *self._tables, form.alibi_slopes, random]
 
     def _find_inputs(self, kind: _Kind) -> list[torch.Tensor | None]:
         captures = (self.identity.tensors[number] for number in kind.reads)
@@ -94,8 +95,6 @@ class Attempt:
 
     def launch_recorded(self) -> Any:
         """The same where PyTorch records the call, and where it asks for its gradients."""
-        if self._slopes is not None and self._slopes.requires_grad:
-            return None  # which is refused where calls are checked
         kind = None if self._key is None else _kinds.get(self._key)
         if kind is None:
             return None

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from . import _attention, _flex, _masks
+from . import _attention, _dropout, _flex, _masks
 
 
 def _see_earlier(b: torch.Tensor, h: torch.Tensor, q_idx: torch.Tensor, kv_idx: torch.Tensor) -> torch.Tensor:
@@ -40,16 +40,15 @@ def _attend(
         options: dict[str, Any] = {"causal": is_causal, "scale": scale, "layout": "bhsd", "dropout_p": dropout_p}
         found: torch.Tensor = _attention.attention(query, key, value, **options)
         return found
-    if dropout_p:
-        raise NotImplementedError("expects no dropout beside a mask")
+    dropout = _dropout.make(dropout_p, query.device)
     if attn_mask is None:
-        form = _flex.Form(mask_mod=_see_earlier, scale=scale)
+        form = _flex.Form(mask_mod=_see_earlier, scale=scale, dropout=dropout)
     else:
         while attn_mask.dim() < 4:
             attn_mask = attn_mask.unsqueeze(0)
         shape = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
         score_mod, mask_mod = _masks.read_mask(attn_mask.expand(*attn_mask.shape[:2], *shape[2:]), key.shape[2])
-        form = _flex.Form(score_mod, mask_mod, scale=scale)
+        form = _flex.Form(score_mod, mask_mod, scale=scale, dropout=dropout)
     return _flex.compute({"query": query, "key": key, "value": value}, form)[0]
 
 

@@ -4,7 +4,7 @@
     attune::attention(q, k, v, alibi_slopes, sinks, *, causal, window, softcap, scale, return_lse, layout, chip) -> (out, lse)
 
     attune::attention_backward(out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks, *, causal, window, softcap, scale,
-                               layout, chip, wanted) -> (q_grad, k_grad, v_grad, sinks_grad)
+                               layout, chip, wanted) -> (q_grad, k_grad, v_grad, slopes_grad, sinks_grad)
 
 Arguments are those of `attune_mlir.attention`; without `return_lse`, `lse` has no elements, and neither have gradients
 that are not `wanted`. The operators are what torch.compile, torch.export, autograd, vmap, autocast and fake tensors see. A
@@ -42,7 +42,7 @@ for _name in ("attention", "attention_compute", "attention_record"):
 _library.define(
     "attention_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse,"
     " Tensor? alibi_slopes, Tensor? sinks, *, bool causal, int[]? window, float? softcap, float? scale, str layout,"
-    " str? chip, bool[] wanted) -> (Tensor, Tensor, Tensor, Tensor)",
+    " str? chip, bool[] wanted) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
 _operator = torch.ops.attune.attention
@@ -147,11 +147,12 @@ def find_gradients(
     wanted: Sequence[bool],
     **options: Any,
 ) -> tuple[torch.Tensor | None, ...]:
-    """The gradients of q, k, v and sinks that are wanted, and None of others."""
-    *of_parts, of_sinks = wanted
+    """The gradients of q, k, v, slopes and sinks that are wanted, and None of others."""
+    *of_parts, of_slopes, of_sinks = wanted
     sinks_grad = differentiate_sinks(sinks, out, lse, out_grad, lse_grad, options["layout"]) if of_sinks else None
-    if not (q.numel() and k.numel()) or not any(of_parts):
-        return *(torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip((q, k, v), of_parts, strict=True)), sinks_grad
+    if not (q.numel() and k.numel()) or not any(wanted[:4]):
+        parts = zip((q, k, v, alibi_slopes), wanted, strict=False)
+        return *(torch.zeros_like(x) if x is not None and is_wanted else None for x, is_wanted in parts), sinks_grad
     tensors, known, found = [as_plain(x) for x in (q, k, v)], None, None
     kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
     of_q, of_k, of_v = of_parts
@@ -165,11 +166,11 @@ def find_gradients(
             known = functools.partial(_native.add_known, names)
     if found is not None:
         gradients = iter((found,) if isinstance(found, torch.Tensor) else found)
-        return *(next(gradients) if is_wanted else None for is_wanted in of_parts), sinks_grad
+        return *(next(gradients) if is_wanted else None for is_wanted in of_parts), None, sinks_grad
     made = _attention.compute_gradients(
         (*map(detach, tensors), detach(alibi_slopes), detach(sinks)),
         _gradients.Saved(*map(detach, kept)),
-        (of_q, of_k, of_v),
+        (of_q, of_k, of_v, of_slopes),
         deterministic=deterministic,
         known=known,
         **options,
@@ -179,7 +180,7 @@ def find_gradients(
 
 def fill_gradients(out_grad: torch.Tensor, found: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor, ...]:
     """Gradients as operators return them, without elements where they are not wanted."""
-    dtypes = (out_grad.dtype,) * 3 + (torch.float32,)
+    dtypes = (out_grad.dtype,) * 3 + (torch.float32,) * 2
     return tuple(out_grad.new_empty(0, dtype=dtype) if x is None else x for x, dtype in zip(found, dtypes, strict=True))
 
 
@@ -202,8 +203,9 @@ def fake_backward(
     out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, out: Any, lse: Any, alibi_slopes: Any, sinks: Any, *, wanted: list[bool], **_: Any
 ) -> Any:
     """Shapes and strides of the gradients."""
-    of_sinks = q.new_empty(sinks.shape if wanted[3] else 0, dtype=torch.float32)
-    return *(x.new_empty(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=False)), of_sinks
+    per_head = zip((alibi_slopes, sinks), wanted[3:], strict=True)
+    of_heads = (q.new_empty(x.shape if is_wanted else 0, dtype=torch.float32) for x, is_wanted in per_head)
+    return *(x.new_empty(x.shape if is_wanted else 0) for x, is_wanted in zip((q, k, v), wanted, strict=False)), *of_heads
 
 
 torch.library.register_fake("attune::attention_backward", fake_backward, lib=_library)
@@ -215,8 +217,6 @@ def _find_wanted(ctx: Any) -> tuple[bool, ...]:
 
 
 def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
-    if _find_wanted(ctx)[3]:
-        raise NotImplementedError(NO_GRADIENTS.format("alibi_slopes"))
     ctx.save_for_backward(*inputs, *output)
     ctx.options = {name: value for name, value in keyword_only_inputs.items() if name != "return_lse"}
     ctx.set_materialize_grads(False)
@@ -230,15 +230,13 @@ def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | 
         lse_grad = None
     if out_grad is None:
         out_grad = torch.zeros_like(out)
-    *wanted, _, of_sinks = _find_wanted(ctx)
-    wanted.append(of_sinks)
+    wanted = list(_find_wanted(ctx))
     tensors, options = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks), {**ctx.options, "wanted": wanted}
     if not torch.is_grad_enabled() and is_plain(*tensors):
         found = find_gradients(*tensors, **options)
     else:
         found = _RecordedBackward.apply(*tensors, options) if is_transformed() else _backward_operator(*tensors, **options)
-    of_q, of_k, of_v, sinks_grad = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
-    return of_q, of_k, of_v, None, sinks_grad
+    return tuple(x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
 
 
 torch.library.register_autograd("attune::attention", _backward, setup_context=_save, lib=_library)
@@ -366,7 +364,7 @@ def _vmap(info: Any, in_dims: tuple[int | None, ...], *arguments: Any, **options
 def _vmap_backward(info: Any, in_dims: tuple[int | None, ...], *arguments: Any, **options: Any) -> Any:
     """The same for the other operator."""
     size, numbers = info.batch_size, 7
-    if any(dim is not None for dim in in_dims[numbers:]):
+    if any(dim is not None for dim in in_dims[numbers:]) or any(options["wanted"][3:]):  # of each example
         return _map_one_by_one(_backward_operator, info, in_dims, arguments, options)
     tensors = zip(arguments[:numbers], in_dims, strict=False)
     folded = (None if x is None else _fold(x, dim, size) for x, dim in tensors)

@@ -15,7 +15,7 @@ from torch.nn.attention.flex_attention import BlockMask, and_masks
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import causal_mask_function, padding_mask_function, prepare_padding_mask
 
-from . import _attention, _flex, _masks
+from . import _attention, _dropout, _flex, _masks
 
 
 class FunctionMask(BlockMask):  # type: ignore[misc]
@@ -112,9 +112,8 @@ def forward(
     q, k, v = (x.transpose(1, 2) for x in (query, key, value))
     if score_mod is None and mask_mod is None:
         return _attention.attention(q, k, v, causal=causal, scale=scaling, softcap=softcap, sinks=sinks, dropout_p=dropout), None
-    if dropout:
-        raise NotImplementedError(f"expects no dropout beside masks and biases that are functions, but got {dropout}: call model.eval()")
-    form = _flex.Form(score_mod, mask_mod, scale=scaling, causal=causal, softcap=softcap, layout="bshd")
+    dropped = _dropout.make(dropout, query.device)
+    form = _flex.Form(score_mod, mask_mod, scale=scaling, causal=causal, softcap=softcap, layout="bshd", dropout=dropped)
     return _flex.compute({"query": q, "key": k, "value": v}, form, sinks=sinks)[0], None
 
 

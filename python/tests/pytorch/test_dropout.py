@@ -27,12 +27,14 @@ def find_factors(seed, p, batch, heads, seq_q, seq_k):
     return torch.tensor([[dropout.factor(head, m, n) for n in range(seq_k)] for head, m in rows]).view(batch, heads, seq_q, seq_k)
 
 
-def attend(q, k, v, factors, sinks=None):
+def attend(q, k, v, factors, sinks=None, slopes=None):
     """By the definition, of causal attention in float64."""
     q, k, v = (x.double().transpose(1, 2) for x in (q, k, v))
     k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, v))
     scores = q @ k.mT * q.shape[-1] ** -0.5
     diagonal = k.shape[2] - q.shape[2]
+    if slopes is not None:
+        scores = scores - slopes.double()[:, None, None] * (torch.arange(q.shape[2])[:, None] + diagonal - torch.arange(k.shape[2])).abs()
     scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(diagonal + 1), -1e30)
     lse = scores.logsumexp(-1, keepdim=True)
     if sinks is not None:
@@ -43,17 +45,18 @@ def attend(q, k, v, factors, sinks=None):
 @pytest.mark.parametrize("family", ["Ampere", "Hopper", "CDNA"])
 def test_results_and_gradients(family):
     tensors = make_tensors(seq_q=21, seq_k=40)
-    sinks = torch.tensor([1.0, -2.0], requires_grad=True)
+    sinks, slopes = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([0.125, 0.03], requires_grad=True)
+    options = {"sinks": sinks, "alibi_slopes": slopes, "causal": True, "dropout_p": 0.25, "return_lse": True}
     factors = find_factors(5, 0.25, 2, 2, 21, 40)
     torch.manual_seed(5)
-    out, lse = attune.attention(*tensors, sinks=sinks, causal=True, dropout_p=0.25, return_lse=True, chip=find_chip(family))
-    expected, expected_lse = attend(*tensors, factors, sinks)
+    out, lse = attune.attention(*tensors, **options, chip=find_chip(family))
+    expected, expected_lse = attend(*tensors, factors, sinks, slopes)
     assert (out - expected).abs().max() < 5e-3 and (lse - expected_lse).abs().max() < 1e-3
     out_grad, lse_grad = torch.randn_like(out), torch.randn_like(lse)
-    found = torch.autograd.grad([out, lse], [*tensors, sinks], [out_grad, lse_grad])
+    found = torch.autograd.grad([out, lse], [*tensors, sinks, slopes], [out_grad, lse_grad])
     total = (expected * out_grad).sum() + (expected_lse * lse_grad).sum()
-    for grad, other in zip(found, torch.autograd.grad(total, [*tensors, sinks]), strict=True):
-        assert (grad - other).abs().max() < 2e-2
+    for grad, other in zip(found, torch.autograd.grad(total, [*tensors, sinks, slopes]), strict=True):
+        assert (grad - other).abs().max() < 2e-2 * max(1, float(other.abs().max()))
 
 
 def test_statistics():
@@ -145,14 +148,12 @@ def test_errors():
     ):
         with pytest.raises(error, match=text):
             attune.attention(q, k, v, dropout_p=p)
-    with pytest.raises(NotImplementedError, match="expects no score_mod, .* beside dropout_p"):
-        attune.attention(q, k, v, dropout_p=0.5, score_mod=lambda s, b, h, m, n: s)
+    with pytest.raises(NotImplementedError, match="expects no scales or operands of 8 bits beside dropout_p"):
+        attune.attention(q, k, v, dropout_p=0.5, k_descale=torch.ones(1))
     with pytest.raises(TypeError, match="expects tensors of PyTorch with dropout_p"):
         attune.attention(q.detach().numpy(), k.detach().numpy(), v.detach().numpy(), dropout_p=0.5)
     with pytest.raises(ValueError, match="expects out and stream in plain calls alone"):
         attune.attention(q, k, v, dropout_p=0.5, out=torch.empty_like(q))
-    with pytest.raises(NotImplementedError, match="expects alibi_slopes without gradients"):
-        attune.attention(q, k, v, dropout_p=0.5, alibi_slopes=torch.ones(2, requires_grad=True))
     with pytest.raises(NotImplementedError, match="expects dropout_p of 0 where torch.func maps or transforms"):
         torch.vmap(lambda x: attune.attention(x, k, v, dropout_p=0.5))(q[None].detach())
     out = attune.attention(q, k, v, dropout_p=0.5)

@@ -128,13 +128,29 @@ def test_operator_wants_clauses_of_gradients():
     compile(lambda q, k, v: attune.flex_attention(q, k, v, lambda s, b, h, m, n: s))[0](*make_inputs())  # so that it is known
     mask = make_mask(lambda b, h, m, n: m >= n)
     tables = [mask.kv_num_blocks, mask.kv_indices]
-    options = {"blocks": [128, 128, 64, 64], "clauses": "", "grad_clauses": "", "reads": [], "scale": None, "causal": True, "window": None}
+    options = {
+        "blocks": [128, 128, 64, 64],
+        "clauses": "",
+        "grad_clauses": "",
+        "reads": [],
+        "probability": 0.0,
+        "scale": None,
+        "causal": True,
+        "window": None,
+    }
     options |= {"softcap": None, "layout": "bhsd", "chip": None}
     inputs = [x.requires_grad_() for x in make_inputs()]
-    out, _ = torch.ops.attune.flex_attention(*inputs, None, None, tables, [], **options)
+    out, _ = torch.ops.attune.flex_attention(*inputs, None, None, None, tables, [], **options)
     close(out, attune.attention(*inputs, causal=True, layout="bhsd"))
     with pytest.raises(ValueError, match="expects grad_clauses for gradients"):
         out.sum().backward()
+
+
+def test_no_functions():
+    compiled, counter = compile(lambda q, k, v: attune.flex_attention(q, k, v, scale=0.5))
+    inputs = make_inputs()
+    close(compiled(*inputs), attune.flex_attention(*inputs, scale=0.5))
+    assert counter.calls == [1]
 
 
 def test_autocast():
@@ -159,10 +175,19 @@ def test_operator():
     clauses = "    score (%s_score, %s_b, %s_h, %s_q, %s_kv) {\n      %s0 = tensor.extract %capture0[%s_h] : tensor<?xf32>\n"
     clauses += "      %s1 = arith.addf %s_score, %s0 : f32\n      attn.yield %s1 : f32\n    }\n"
     arguments, bias = [x.requires_grad_() for x in make_inputs()], torch.randn(2)
-    options = {"blocks": [], "clauses": clauses, "grad_clauses": "", "reads": ["0:h"], "scale": None, "causal": False, "window": None}
+    options = {
+        "blocks": [],
+        "clauses": clauses,
+        "grad_clauses": "",
+        "reads": ["0:h"],
+        "probability": 0.0,
+        "scale": None,
+        "causal": False,
+        "window": None,
+    }
     options |= {"softcap": None, "layout": "bhsd", "chip": None}
-    torch.library.opcheck(torch.ops.attune.flex_attention.default, (*arguments, None, None, [], [bias]), options)
-    found, _ = torch.ops.attune.flex_attention(*arguments, None, None, [], [bias], **options)
+    torch.library.opcheck(torch.ops.attune.flex_attention.default, (*arguments, None, None, None, [], [bias]), options)
+    found, _ = torch.ops.attune.flex_attention(*arguments, None, None, None, [], [bias], **options)
     close(found, attune.flex_attention(*arguments, lambda s, b, h, m, n: s + bias[h]))
 
 

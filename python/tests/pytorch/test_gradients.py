@@ -163,11 +163,61 @@ def test_sinks(layout):
     torch.testing.assert_close(alone, found[3], rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("options", [{}, {"causal": True, "softcap": 5.0, "sinks": torch.tensor([1.0, -2.0])}], ids=["plain", "options"])
+def test_slopes(options):
+    """Those of ALiBi learn, alone or with the others."""
+    tensors = make_tensors()
+    slopes = torch.nn.Parameter(torch.tensor([0.125, 0.03]))
+    out, lse = attune.attention(*tensors, alibi_slopes=slopes, return_lse=True, **options)
+    grads = torch.randn_like(out), torch.randn_like(lse)
+    found = torch.autograd.grad([out, lse], [*tensors, slopes], grads, retain_graph=True)
+    inputs = [x.detach().double().requires_grad_() for x in (*tensors, slopes)]
+    exact = torch.autograd.grad(attend(*inputs[:3], alibi_slopes=inputs[3], **options), inputs, [x.double() for x in grads])
+    torch.testing.assert_close(found[3].double(), exact[3], rtol=2e-2, atol=2e-2)
+    compare(found[:3], tensors, *grads, alibi_slopes=slopes.detach(), **options)
+    plain = [x.detach() for x in tensors]
+    out = attune.attention(*plain, alibi_slopes=slopes, return_lse=True, **options)
+    (alone,) = torch.autograd.grad(out, slopes, grads)
+    torch.testing.assert_close(alone, found[3], rtol=1e-5, atol=1e-5)
+
+
+def test_slopes_in_one_graph():
+    torch._dynamo.reset()
+    tensors, slopes = make_tensors(batch=1), torch.tensor([0.5, 0.125], requires_grad=True)
+    sinks = torch.zeros(2, requires_grad=True)
+
+    def call(q, k, v):
+        return attune.attention(q * 2, k, v, alibi_slopes=slopes * 0.5, sinks=sinks, causal=True)
+
+    compiled = torch.compile(call, fullgraph=True, backend="aot_eager")
+    for wanted in ([*tensors, slopes, sinks], [slopes]):
+        found, expected = (torch.autograd.grad(function(*tensors).square().sum(), wanted) for function in (compiled, call))
+        torch.testing.assert_close(found, expected, rtol=2e-3, atol=2e-3)
+
+
+def test_slopes_of_examples():
+    """Those of torch.func, of each example apart."""
+    q, k, v = (x.detach() for x in make_tensors(batch=3))
+    slopes, sinks = torch.tensor([0.5, 0.125]), torch.tensor([1.0, -2.0])
+
+    def loss(slopes, sinks, q, k, v):
+        return attune.attention(q[None], k[None], v[None], alibi_slopes=slopes, sinks=sinks).float().square().sum()
+
+    find = torch.func.grad(loss, argnums=(0, 1))
+    found = torch.func.vmap(find, in_dims=(None, None, 0, 0, 0))(slopes, sinks, q, k, v)
+    for number in range(3):
+        expected = find(slopes, sinks, q[number], k[number], v[number])
+        for x, y in zip(found, expected, strict=True):
+            torch.testing.assert_close(x[number], y, rtol=1e-5, atol=1e-5)
+
+
 def test_empty():
     for sizes in ({"batch": 0}, {"seq_q": 0, "seq_k": 5}, {"seq_q": 5, "seq_k": 0}):
         tensors = make_tensors(**sizes)
         attune.attention(*tensors).sum().backward()
-        for x in tensors:
+        slopes = torch.ones(2, requires_grad=True)
+        attune.attention(*tensors, alibi_slopes=slopes).sum().backward()
+        for x in (*tensors, slopes):
             assert x.grad.shape == x.shape and not x.grad.any()
 
 
@@ -207,8 +257,12 @@ def test_deterministic(monkeypatch):
 def test_refused():
     q, k, v = make_tensors()
     slopes = torch.ones(2, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="expects alibi_slopes without gradients, for which attune_mlir has no kernel"):
-        attune.attention(q, k, v, alibi_slopes=slopes)
+    torch.use_deterministic_algorithms(True)
+    try:
+        with pytest.raises(attune.CompileError, match="deterministic, for those of tensors are added up in no order"):
+            attune.attention(q, k, v, alibi_slopes=slopes).sum().backward()
+    finally:
+        torch.use_deterministic_algorithms(False)
     with pytest.raises(ValueError, match="expects out and stream in plain calls alone"):
         attune.attention(q, k, v, out=torch.empty_like(q))
     (grad,) = torch.autograd.grad(attune.attention(q, k, v).square().sum(), q, create_graph=True)

@@ -99,8 +99,8 @@ def test_operator_raises(device):
         assert found.traceback[-1].name in ("check_options", "check_operands", "read_sizes")
         with torch.inference_mode(), pytest.raises(error, match=text):
             torch.ops.attune.attention(*(x.clone() for x in inputs), window=window)
-    with pytest.raises(NotImplementedError, match="expects alibi_slopes without gradients"):
-        torch.ops.attune.attention(q.requires_grad_(), k, v, torch.ones(2).requires_grad_())
+    with pytest.raises(TypeError, match="expects alibi_slopes of float32, but got float16"):
+        torch.ops.attune.attention(q.requires_grad_(), k, v, torch.ones(2).half().requires_grad_())
 
 
 def test_operator_is_seen(device, computed):

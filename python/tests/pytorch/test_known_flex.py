@@ -154,12 +154,17 @@ def test_gradients_of_one_of_two(device, read):
 def test_gradients_of_parameters(device, read):
     """With sinks and slopes, which have places of their own."""
     inputs = [torch.nn.Parameter(x) for x in make_inputs()]
-    sinks, slopes = torch.nn.Parameter(torch.ones(2)), torch.ones(2)
-    for _ in range(2):
-        out = attune.attention(*inputs, mask_mod=make_window(20), sinks=sinks, alibi_slopes=slopes, layout="bhsd")
-        found = torch.autograd.grad(out.sum(), [*inputs, sinks])
-        assert [x.shape for x in found] == [x.shape for x in (*inputs, sinks)]
-        assert len(read) == 2
+    for learns, dropout_p in ((False, 0.0), (True, 0.0), (True, 0.25)):
+        sinks, slopes = torch.nn.Parameter(torch.ones(2)), torch.ones(2, requires_grad=learns)
+        wanted = [*inputs, sinks, *([slopes] if learns else [])]
+        read.clear()
+        for _ in range(2):
+            options = {"sinks": sinks, "alibi_slopes": slopes, "dropout_p": dropout_p}
+            out = attune.attention(*inputs, mask_mod=make_window(20), layout="bhsd", **options)
+            found = torch.autograd.grad(out.sum(), wanted)
+            assert [x.shape for x in found] == [x.shape for x in wanted]
+            # The forward pass of the first is that of the second as well.
+            assert len(read) == (1 if learns and not dropout_p else 2)
 
 
 def test_lists_that_have_to_be_copied(device, read):

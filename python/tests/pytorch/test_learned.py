@@ -10,6 +10,11 @@ import attune_mlir as attune
 BATCH, HEADS, QUERIES, KEYS, SIZE = 2, 2, 20, 37, 32
 
 
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
 @pytest.fixture
 def tensors():
     generator = torch.Generator().manual_seed(0)
@@ -58,6 +63,30 @@ def test_slopes_and_temperature(tensors):
         return lambda s, b, h, m, n: s * temperature - slopes[h] * (m - n).abs()
 
     check(tensors, learned, make)
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_slopes_beside_functions(tensors, reads):
+    """Those of ALiBi, which functions may read as well."""
+
+    def call(slopes, temperature):
+        mod = (lambda s, b, h, m, n: s * temperature + slopes[h] * n) if reads else (lambda s, b, h, m, n: s * temperature)
+        return attune.attention(*tensors, score_mod=mod, alibi_slopes=slopes, layout="bhsd")
+
+    def call_eagerly(q, k, v, slopes, temperature):
+        # Slopes are along the diagonal that ends at the last query and key.
+        mod = lambda s, b, h, m, n: (s - slopes[h] * (m + KEYS - QUERIES - n).abs()) * temperature + (slopes[h] * n if reads else 0)  # noqa: E731
+        return compute_eagerly(q, k, v, mod)
+
+    found, expected = ([torch.tensor([0.125, 0.25]).requires_grad_(), torch.tensor(1.5).requires_grad_()] for _ in range(2))
+    weight = torch.randn(BATCH, HEADS, QUERIES, SIZE, generator=torch.Generator().manual_seed(1))
+    (call(*found) * weight).sum().backward()
+    plain = [x.detach().clone().requires_grad_() for x in tensors]
+    (call_eagerly(*plain, *expected) * weight).sum().backward()
+    for own, other in zip([*tensors, *found], [*plain, *expected], strict=True):
+        scale = float(other.grad.float().abs().max())
+        # Sums of numbers as large as distances, which are rounded to float16.
+        torch.testing.assert_close(own.grad.float(), other.grad.float(), atol=0.01 * scale + (0.3 if own.dim() < 2 else 1e-3), rtol=0.01)
 
 
 def test_masked(tensors):

@@ -115,14 +115,22 @@ def test_operator():
         "      %s1 = tensor.extract %capture1[%s_q] : tensor<?xf32>\n      %s2 = arith.mulf %s0, %s1 : f32\n"
         "      %s3 = arith.addf %s_score, %s2 : f32\n      attn.yield %s3 : f32\n    }\n"
     )
-    options = {"blocks": [], "clauses": clauses, "grad_clauses": "", "reads": ["0:kv", "0:q"], "scale": None, "causal": False}
+    options = {
+        "blocks": [],
+        "clauses": clauses,
+        "grad_clauses": "",
+        "reads": ["0:kv", "0:q"],
+        "probability": 0.0,
+        "scale": None,
+        "causal": False,
+    }
     options |= {"window": None, "softcap": None, "layout": "bhsd", "chip": None}
     inputs = make_inputs(LENGTH)
     bias, other = (torch.randn(LENGTH, requires_grad=True) for _ in range(2))
-    torch.library.opcheck(torch.ops.attune.flex_attention.default, (*inputs, None, None, [], [bias, other]), options)
+    torch.library.opcheck(torch.ops.attune.flex_attention.default, (*inputs, None, None, None, [], [bias, other]), options)
 
     def compute(first, second):
-        found, _ = torch.ops.attune.flex_attention(*inputs, None, None, [], [first, second], **options)
+        found, _ = torch.ops.attune.flex_attention(*inputs, None, None, None, [], [first, second], **options)
         return found.float().square().sum()
 
     def compute_by_function(first, second):
