@@ -15,10 +15,11 @@ FailureOr<std::vector<std::vector<float>>>
 attune::runReferenceOnHost(func::FuncOp source, ArrayRef<Tensor> inputs,
                            ReferenceRun run) {
   for (Type type : source.getResultTypes())
-    if (!isa<RankedTensorType>(type) ||
-        !isa<FloatType>(getElementTypeOrSelf(type)))
+    if (Type element = getElementTypeOrSelf(type);
+        !isa<RankedTensorType>(type) ||
+        (!isa<FloatType>(element) && !element.isInteger(8)))
       return source.emitError()
-             << "expects tensors of floats as results, but got " << type;
+             << "expects tensors of floats or i8 as results, but got " << type;
   OwningOpRef<ModuleOp> module = ModuleOp::create(source.getLoc());
   func::FuncOp function = source.clone();
   module->push_back(function);

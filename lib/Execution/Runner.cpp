@@ -307,7 +307,8 @@ LogicalResult Runner::computeReference() {
       name += " (" + rule.label.str() + ")";
     references.push_back(
         {std::move(name),
-         rule.makeReference(std::move(values), (*bound)[index])});
+         rule.makeReference(std::move(values), (*bound)[index]),
+         rule.packedDim});
     if (tolerance)
       references.back().reference.tolerance = *tolerance;
   }
@@ -324,8 +325,14 @@ FailureOr<std::vector<ResultCheck>> Runner::verify(ModuleOp compiled) {
     return source.emitError() << "expects " << references.size()
                               << " results, but got " << results.size();
   std::vector<ResultCheck> checks;
-  for (auto [result, expected] : llvm::zip_equal(results, references))
-    checks.push_back({expected.name, compare(result, expected.reference)});
+  for (auto [result, expected] : llvm::zip_equal(results, references)) {
+    // What computes on tensors has them unpacked.
+    bool isPacked = expected.packedDim && result.shape.type == DataType::I8;
+    checks.push_back(
+        {expected.name,
+         compare(isPacked ? result.unpack(*expected.packedDim) : result,
+                 expected.reference)});
+  }
   return checks;
 }
 

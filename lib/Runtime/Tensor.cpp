@@ -131,6 +131,27 @@ void TensorShape::forEachPiece(
   });
 }
 
+Tensor Tensor::unpack(int64_t dim) const {
+  constexpr int kBits = 4, kSign = 8;
+  llvm::SmallVector<int64_t, 4> sizes(shape.sizes);
+  sizes[dim] *= 2;
+  Tensor unpacked(TensorShape::contiguous(shape.type, sizes));
+  int64_t block = 1;
+  for (int64_t size : llvm::ArrayRef(shape.sizes).drop_front(dim))
+    block *= size;
+  int64_t number = 0;
+  shape.forEachOffset([&](int64_t offset) {
+    int byte = static_cast<int>(load(offset)) & 0xff;
+    int64_t place = number / block * 2 * block + number % block;
+    for (int part : {byte & 15, byte >> kBits}) {
+      unpacked.store(place, (part ^ kSign) - kSign);
+      place += block;
+    }
+    ++number;
+  });
+  return unpacked;
+}
+
 std::vector<float> Tensor::toFloats() const {
   std::vector<float> values;
   if (shape.isContiguous()) {

@@ -83,6 +83,8 @@ AppendOptions::getProblem(const CommonOptions &common) const {
   problem.scales = Scales::None;
   if (quantize.to.getNumOccurrences()) {
     problem.pool = quantize.to;
+    if (Error error = checkPacked(problem.pool, problem.headDim))
+      return error;
     problem.scales = scales;
   } else if (scales.getNumOccurrences()) {
     return makeError("expects no --scales without --to");
@@ -115,6 +117,7 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const AppendProblem &problem,
          slots = add({tokens}, builder.getI64Type()),
          pool = add({problem.pages, problem.pageSize, heads, problem.headDim},
                     getType(builder, problem.pool), problem.strided);
+  inputs[pool] = pack(cast<RankedTensorType>(inputs[pool]), /*dim=*/3);
   std::optional<size_t> cos, sin, positions, scales, rowScales;
   if (pairs) {
     cos = add({kPositions, pairs}, f32);
@@ -144,7 +147,9 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const AppendProblem &problem,
   auto op = attn::AppendOp::create(
       builder, loc, results, find(rows), find(slots), find(cos), find(sin),
       find(positions), find(scales), find(pool), find(rowScales),
-      problem.interleaved ? builder.getUnitAttr() : UnitAttr(), schedule);
+      problem.interleaved ? builder.getUnitAttr() : UnitAttr(),
+      problem.pool == Element::I4 ? builder.getUnitAttr() : UnitAttr(),
+      schedule);
   func::ReturnOp::create(builder, loc, op->getResults());
   if (failed(verify(*module)))
     return nullptr;

@@ -15,11 +15,14 @@ using llvm::Error;
 
 QuantizeOptions::QuantizeOptions(AttentionOptions &attention)
     : to("to", cl::desc("Element type of the result"),
-         cl::values(clEnumValN(Element::F8E4M3FN, "f8E4M3FN", "up to 448"),
-                    clEnumValN(Element::F8E5M2, "f8E5M2", "up to 57344"),
-                    clEnumValN(Element::F8E4M3FNUZ, "f8E4M3FNUZ", "up to 240"),
-                    clEnumValN(Element::F8E5M2FNUZ, "f8E5M2FNUZ",
-                               "up to 57344, without infinities")),
+         cl::values(
+             clEnumValN(Element::F8E4M3FN, "f8E4M3FN", "up to 448"),
+             clEnumValN(Element::F8E5M2, "f8E5M2", "up to 57344"),
+             clEnumValN(Element::F8E4M3FNUZ, "f8E4M3FNUZ", "up to 240"),
+             clEnumValN(Element::F8E5M2FNUZ, "f8E5M2FNUZ",
+                        "up to 57344, without infinities"),
+             clEnumValN(Element::I8, "i8", "from -127 to 127"),
+             clEnumValN(Element::I4, "i4", "from -7 to 7, two in a byte")),
          cl::init(Element::F8E4M3FN), cl::cat(category)),
       rowsPerScale(
           "rows-per-scale",
@@ -33,6 +36,23 @@ QuantizeOptions::QuantizeOptions(AttentionOptions &attention)
   for (cl::Option *option : std::initializer_list<cl::Option *>{
            &attention.heads, &attention.seqQ, &attention.order})
     option->addCategory(category);
+}
+
+Error attune::gen::checkPacked(Element element, int64_t headDim) {
+  if (element != Element::I4 || headDim % attn::kPackedColumns == 0)
+    return Error::success();
+  return makeError(
+      "expects --head-dim to be a multiple of {0} with --to=i4, but got {1}",
+      attn::kPackedColumns, headDim);
+}
+
+RankedTensorType attune::gen::pack(RankedTensorType type, int64_t dim) {
+  if (!type.getElementType().isInteger(4))
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] /= 2;
+  return RankedTensorType::get(shape, IntegerType::get(type.getContext(), 8),
+                               type.getEncoding());
 }
 
 llvm::Expected<QuantizeProblem>
@@ -54,6 +74,8 @@ QuantizeOptions::getProblem(const CommonOptions &common) const {
         rowsPerScale.getValue());
   problem.input = common.dtype;
   problem.result = to;
+  if (Error error = checkPacked(to, problem.headDim))
+    return error;
   problem.smooth = smooth;
   problem.rotate = rotate;
   if (Error error = common.readSchedule(problem.schedule,
@@ -75,7 +97,8 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const QuantizeProblem &problem,
   else if (ShapedType::isStatic(blocks))
     blocks = llvm::divideCeilSigned(blocks, problem.rows);
   Type results[] = {
-      problem.getType(getType(builder, problem.result)),
+      pack(problem.getType(getType(builder, problem.result)),
+           static_cast<int64_t>(problem.order.find('d'))),
       RankedTensorType::get(problem.getShape(blocks, 1), builder.getF32Type())};
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
@@ -95,7 +118,8 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const QuantizeProblem &problem,
   }
   auto op = attn::QuantizeOp::create(
       builder, loc, results[0], results[1], body->getArgument(0), sharing,
-      problem.smooth, problem.rotate, problem.order, schedule);
+      problem.smooth, problem.rotate, problem.result == Element::I4,
+      problem.order, schedule);
   func::ReturnOp::create(builder, loc, op->getResults());
   if (failed(verify(*module)))
     return nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors that are rounded to 8 bits: their options, and the ops that they
-// describe.
+// Tensors that are rounded to 8 bits or less: their options, and the ops that
+// they describe.
 
 #ifndef ATTUNE_TOOLS_ATTUNE_GEN_QUANTIZE_H
 #define ATTUNE_TOOLS_ATTUNE_GEN_QUANTIZE_H
@@ -32,6 +32,11 @@ struct QuantizeOptions {
 private:
   const AttentionOptions &attention;
 };
+
+/// Refuses head sizes of which two integers do not make a byte.
+llvm::Error checkPacked(Element element, int64_t headDim);
+/// The type in bytes, if it is one of 4 bits: half as many along `dim`.
+mlir::RankedTensorType pack(mlir::RankedTensorType type, int64_t dim);
 
 /// A module with the problem; null after a diagnostic.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const QuantizeProblem &problem,

@@ -122,6 +122,16 @@ static Comparison compareBounded(const Values &result, Values expected,
   return compare(tensor, makeBoundedReference(expected, bounds));
 }
 
+TEST(Verify, BytesAreUnpackedByHalves) {
+  // Two rows of two bytes, which begin three bytes apart.
+  Tensor tensor(TensorShape{DataType::I8, {2, 2}, {3, 1}});
+  for (auto [offset, byte] :
+       {std::pair(0, 0x1f), {1, -0x80 + 0x07}, {3, 0x00}, {4, 0x78}})
+    tensor.store(offset, byte);
+  EXPECT_EQ(tensor.unpack(1).toFloats(), (Values{-1, 7, 1, -8, 0, -8, 0, 7}));
+  EXPECT_EQ(tensor.unpack(0).toFloats(), (Values{-1, 7, 0, -8, 1, -8, 0, 7}));
+}
+
 TEST(Verify, EachElementHasItsBound) {
   EXPECT_TRUE(compareBounded({1.5f, 2}, {1, 2}, {0.5f, 0}).passed);
   Comparison far = compareBounded({1.5f, 100}, {1, 90}, {0.4f, 10});

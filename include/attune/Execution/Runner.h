@@ -30,6 +30,8 @@ struct ResultReference {
   /// As in ResultCheck.
   std::string name;
   Reference reference;
+  /// As in ResultCheckRule.
+  std::optional<int64_t> packedDim;
 };
 
 /// Where the reference is computed.

@@ -62,6 +62,9 @@ struct Tensor {
   }
   /// The elements in row-major order.
   std::vector<float> toFloats() const;
+  /// Of an i8, the two signed integers of 4 bits of each byte: along this
+  /// dimension, first those of all lower bits.
+  Tensor unpack(int64_t dim) const;
 };
 
 } // namespace attune

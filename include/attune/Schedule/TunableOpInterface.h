@@ -176,6 +176,9 @@ struct ResultCheckRule {
   std::function<Reference(std::vector<float> exact,
                           llvm::ArrayRef<float> bound)>
       makeReference;
+  /// Where each i8 of the result holds two integers of 4 bits, which the
+  /// reference tells apart: the dimension along which it has twice as many.
+  std::optional<int64_t> packedDim;
 };
 
 /// The rule for results of which nothing else is known: `bound` is the same

@@ -61,15 +61,15 @@ private:
   Value viewPlace(Value buffer, Value page, Value row) {
     return viewPart(b, viewPart(b, buffer, page), row);
   }
-  /// Of 2-D rows, the elements of a piece.
-  Value viewPiece(Value view, const AppendPiece &piece);
   TileType getType(const AppendPiece &piece, Type element);
   /// The rows as they are.
   SmallVector<Piece> loadRows();
-  /// A row of a table for each head, by columns.
+  /// A row of a table for each head, by columns of the first piece of a pair.
   Value loadAngles(Value table, const Piece &piece);
   void rotateHalves(Piece &low, Piece &high);
   void rotateNeighbours(Piece &piece);
+  /// All pairs there are.
+  void rotate(MutableArrayRef<Piece> pieces);
   /// Reciprocals of the scales, which are written if they are new.
   Value findFactors(ArrayRef<Piece> pieces, Value page, Value row);
   void buildRows(MutableArrayRef<Piece> pieces, Value page, Value row);
@@ -94,17 +94,6 @@ void AppendBuilder::locate() {
       b.createOrFold<arith::RemUIOp>(number, tiles), constant(rows));
 }
 
-Value AppendBuilder::viewPiece(Value view, const AppendPiece &piece) {
-  if (piece.width == op.getHeadDim())
-    return view;
-  SmallVector<OpFoldResult> offsets{b.getIndexAttr(0),
-                                    b.getIndexAttr(piece.first)},
-      strides(2, b.getIndexAttr(1)),
-      extents{memref::getMixedSize(b, b.getLoc(), view, 0),
-              b.getIndexAttr(piece.width)};
-  return memref::SubViewOp::create(b, view, offsets, extents, strides);
-}
-
 TileType AppendBuilder::getType(const AppendPiece &piece, Type element) {
   LaneRows ofWarp(piece.width, op.getRowsType().getElementTypeBitWidth(),
                   lanes);
@@ -117,7 +106,7 @@ SmallVector<Piece> AppendBuilder::loadRows() {
   for (const AppendPiece &piece : getAppendPieces(op))
     pieces.push_back(
         {piece, createLoad(b, getType(piece, op.getRowsType().getElementType()),
-                           viewPiece(view, piece),
+                           viewColumns(b, view, piece.first, piece.width),
                            ValueRange{firstHead, constant(0)})});
   return pieces;
 }
@@ -126,7 +115,7 @@ Value AppendBuilder::loadAngles(Value table, const Piece &piece) {
   TileType type = getType(piece, getElementTypeOrSelf(table));
   Value row =
       createLoad(b, TileType::get({type.getShape()[1]}, type.getElementType()),
-                 viewPart(b, table, position), constant(0));
+                 viewPart(b, table, position), constant(piece.first));
   return tile::BroadcastOp::create(b, type.withElementType(b.getF32Type()),
                                    widen(b, row), /*dim=*/1);
 }
@@ -150,6 +139,18 @@ void AppendBuilder::rotateHalves(Piece &low, Piece &high) {
   low.tile = first;
 }
 
+void AppendBuilder::rotate(MutableArrayRef<Piece> pieces) {
+  int64_t pairs = op.getRotatedPairs(),
+          rotated = op.getInterleaved() ? 2 * pairs : pairs;
+  size_t count = llvm::count_if(
+      pieces, [&](const Piece &piece) { return piece.first < rotated; });
+  for (size_t i = 0; i < count; ++i)
+    if (op.getInterleaved())
+      rotateNeighbours(pieces[i]);
+    else
+      rotateHalves(pieces[i], pieces[i + count]);
+}
+
 void AppendBuilder::rotateNeighbours(Piece &piece) {
   Value partners = tile::SwapColumnsOp::create(b, piece.tile, /*stride=*/1);
   piece.tile = b.map(
@@ -160,8 +161,9 @@ void AppendBuilder::rotateNeighbours(Piece &piece) {
           return arith::ConstantIndexOp::create(inner, value);
         };
         // Columns behind the last one are nobody's.
+        Value column = arith::AddIOp::create(inner, args[3], word(piece.first));
         Value pair = arith::MinUIOp::create(
-            inner, arith::ShRUIOp::create(inner, args[3], word(1)),
+            inner, arith::ShRUIOp::create(inner, column, word(1)),
             word(op.getRotatedPairs() - 1));
         auto load = [&](Value table) -> Value {
           Value angle =
@@ -203,8 +205,10 @@ Value AppendBuilder::findFactors(ArrayRef<Piece> pieces, Value page,
     Value own = findAmounts(b, piece.tile);
     amounts = amounts ? takeLarger(b, amounts, own) : own;
   }
-  Value scales = makeScales(b, amounts,
-                            cast<FloatType>(op.getPoolType().getElementType()));
+  Value scales =
+      makeScales(b, amounts,
+                 attn::getLargestNumber(op.getPoolType().getElementType(),
+                                        op.getPacked()));
   tile::StoreOp::create(b, scales, viewNumbers(operands.rowScales, page, row),
                         firstHead, /*accumulate=*/false,
                         tile::StorePath::Direct);
@@ -220,20 +224,23 @@ void AppendBuilder::buildRows(MutableArrayRef<Piece> pieces, Value page,
   }
   for (Piece &piece : pieces)
     piece.tile = widen(b, piece.tile);
-  if (op.getInterleaved())
-    rotateNeighbours(pieces[0]);
-  else if (operands.cos)
-    rotateHalves(pieces[0], pieces[1]);
-  auto element = cast<FloatType>(op.getPoolType().getElementType());
+  rotate(pieces);
+  Type element = op.getPoolType().getElementType();
   Value factors;
   if (operands.scales || operands.rowScales)
     factors = findFactors(pieces, page, row);
   Value view = viewPlace(operands.pool, page, row);
-  for (const Piece &piece : pieces) {
-    Value stored = factors
-                       ? roundToNarrow(b, piece.tile, factors, element)
-                       : scaleToOperand(b, piece.tile, element, /*factor=*/1);
-    tile::StoreOp::create(b, stored, viewPiece(view, piece),
+  size_t stored = op.getPacked() ? pieces.size() / 2 : pieces.size();
+  for (auto [i, piece] : llvm::enumerate(pieces.take_front(stored))) {
+    SmallVector<Value, 2> parts{piece.tile};
+    // Those that share bytes are half a row apart.
+    if (op.getPacked())
+      parts.push_back(pieces[i + stored].tile);
+    Value rounded = factors
+                        ? roundToNarrow(b, parts, factors, element)
+                        : scaleToOperand(b, piece.tile, element, /*factor=*/1);
+    tile::StoreOp::create(b, rounded,
+                          viewColumns(b, view, piece.first, piece.width),
                           ValueRange{firstHead, constant(0)},
                           /*accumulate=*/false, tile::StorePath::Direct);
   }

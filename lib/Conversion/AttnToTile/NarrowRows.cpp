@@ -23,10 +23,6 @@ static Value number(ImplicitLocOpBuilder &inner, double value) {
   return TileBuilder::constant(inner, inner.getLoc(), value);
 }
 
-static double getLargest(FloatType type) {
-  return APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
-}
-
 Value attune::findAmounts(TileBuilder &b, Value rows) {
   auto type = cast<TileType>(rows.getType());
   Value amounts = map(
@@ -52,12 +48,12 @@ Value attune::takeLarger(TileBuilder &b, Value left, Value right) {
              });
 }
 
-Value attune::makeScales(TileBuilder &b, Value amounts, FloatType narrow) {
+Value attune::makeScales(TileBuilder &b, Value amounts, double largest) {
   return map(
       b, amounts.getType(), amounts,
       [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-        Value quotient = arith::DivFOp::create(
-            inner, args[0], number(inner, getLargest(narrow)));
+        Value quotient =
+            arith::DivFOp::create(inner, args[0], number(inner, largest));
         Value least = arith::MaxNumFOp::create(
             inner, quotient, number(inner, std::numeric_limits<float>::min()));
         Value isZero = arith::CmpFOp::create(inner, arith::CmpFPredicate::OEQ,
@@ -73,22 +69,57 @@ Value attune::invert(TileBuilder &b, Value numbers) {
              });
 }
 
-Value attune::roundToNarrow(TileBuilder &b, Value rows, Value factors,
-                            FloatType narrow) {
-  auto type = cast<TileType>(rows.getType());
+/// What is beyond the largest number is that.
+static Value saturate(ImplicitLocOpBuilder &inner, Value value, double most) {
+  // Not every chip takes infinities to the largest number.
+  Value largest = number(inner, most);
+  Value isBeyond =
+      arith::CmpFOp::create(inner, arith::CmpFPredicate::OGT,
+                            math::AbsFOp::create(inner, value), largest);
+  return arith::SelectOp::create(
+      inner, isBeyond, math::CopySignOp::create(inner, largest, value), value);
+}
+
+/// An i32 whose lowest bits are those of the nearest integer, the even one of
+/// two: a float whose unit is 1 has them there.
+static Value roundToInteger(ImplicitLocOpBuilder &inner, Value value) {
+  constexpr double kLarge = 0x1.8p23;
+  Value isNumber =
+      arith::CmpFOp::create(inner, arith::CmpFPredicate::ORD, value, value);
+  Value known =
+      arith::SelectOp::create(inner, isNumber, value, number(inner, 0));
+  Value sum = arith::AddFOp::create(inner, known, number(inner, kLarge));
+  return arith::BitcastOp::create(inner, inner.getI32Type(), sum);
+}
+
+Value attune::roundToNarrow(TileBuilder &b, ValueRange rows, Value factors,
+                            Type narrow) {
+  auto type = cast<TileType>(rows[0].getType());
+  bool isPacked = rows.size() == 2;
+  double largest = attn::getLargestNumber(narrow, isPacked);
+  SmallVector<Value, 3> inputs(rows);
+  inputs.push_back(b.broadcast(factors, type));
   return map(
-      b, type.withElementType(narrow), {rows, b.broadcast(factors, type)},
+      b, type.withElementType(narrow), inputs,
       [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-        Value scaled = arith::MulFOp::create(inner, args[0], args[1]);
-        // Not every chip takes infinities to the largest number.
-        Value largest = number(inner, getLargest(narrow));
-        Value isBeyond =
-            arith::CmpFOp::create(inner, arith::CmpFPredicate::OGT,
-                                  math::AbsFOp::create(inner, scaled), largest);
-        Value value = arith::SelectOp::create(
-            inner, isBeyond, math::CopySignOp::create(inner, largest, scaled),
-            scaled);
-        return arith::TruncFOp::create(inner, narrow, value);
+        SmallVector<Value, 2> values;
+        for (Value element : args.take_front(rows.size()))
+          values.push_back(saturate(
+              inner, arith::MulFOp::create(inner, element, args[rows.size()]),
+              largest));
+        if (isa<FloatType>(narrow))
+          return arith::TruncFOp::create(inner, narrow, values[0]);
+        Value bits = roundToInteger(inner, values[0]);
+        if (isPacked) {
+          auto word = [&](int64_t value) -> Value {
+            return arith::ConstantIntOp::create(inner, value, 32);
+          };
+          bits = arith::OrIOp::create(
+              inner, arith::AndIOp::create(inner, bits, word(15)),
+              arith::ShLIOp::create(inner, roundToInteger(inner, values[1]),
+                                    word(4)));
+        }
+        return arith::TruncIOp::create(inner, narrow, bits);
       });
 }
 

@@ -13,16 +13,16 @@ namespace attune {
 mlir::Value findAmounts(TileBuilder &b, mlir::Value rows);
 /// The larger one of two tiles, by elements.
 mlir::Value takeLarger(TileBuilder &b, mlir::Value left, mlir::Value right);
-/// What rows of these amounts are to be multiplied by, that have `narrow`
-/// elements.
-mlir::Value makeScales(TileBuilder &b, mlir::Value amounts,
-                       mlir::FloatType narrow);
+/// What rows of these amounts are to be multiplied by, of which `largest`
+/// becomes the largest.
+mlir::Value makeScales(TileBuilder &b, mlir::Value amounts, double largest);
 /// Each number's reciprocal.
 mlir::Value invert(TileBuilder &b, mlir::Value numbers);
 /// Rows, each times a number, rounded to `narrow` elements; what is beyond the
-/// largest one is that.
-mlir::Value roundToNarrow(TileBuilder &b, mlir::Value rows, mlir::Value factors,
-                          mlir::FloatType narrow);
+/// largest one is that. Of two tiles, elements become the lower and the upper
+/// bits of an i8.
+mlir::Value roundToNarrow(TileBuilder &b, mlir::ValueRange rows,
+                          mlir::Value factors, mlir::Type narrow);
 /// A tile in f32, as it is if its elements are.
 mlir::Value widen(TileBuilder &b, mlir::Value tile);
 

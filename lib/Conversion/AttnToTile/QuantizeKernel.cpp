@@ -3,7 +3,8 @@
 // A workgroup has rows with a scale each, or all that share one. These stay in
 // registers if they fit into one tile; otherwise it goes through them twice,
 // for their maximum and to divide them by it. A mean that is subtracted comes
-// from a kernel in front, in which a workgroup has a head.
+// from a kernel in front, in which a workgroup has a head. Rows that are packed
+// are two tiles, one of each half of the columns.
 
 #include "QuantizeKernel.h"
 #include "GradientRows.h"
@@ -30,7 +31,11 @@ struct QuantizeOperands {
   /// A row for each head; null where none is subtracted.
   Value means;
   int64_t rows, columns;
+  /// How many tiles a row is.
+  int64_t parts = 1;
 };
+/// Tiles of the parts of rows.
+using Parts = SmallVector<Value, 2>;
 
 class QuantizeBuilder {
 public:
@@ -63,20 +68,27 @@ private:
   /// Scales of the head as a vector, or `count` from that of the block on.
   Value viewScales();
   /// The rows from `first` on, as they are, and as they are quantized.
-  Value loadRaw(Value first);
-  Value load(Value first);
+  Parts loadRaw(Value first);
+  Parts load(Value first);
   /// Rows less their mean; what is no row stays 0.
-  Value smooth(Value rows, Value first);
+  void smooth(Parts &rows, Value first);
   /// A loop over the tiles of a block, which is left to be ended.
   scf::ForOp startLoop(ValueRange initial);
-  Value rotate(Value rows);
+  void rotate(Parts &rows);
+  /// Sums of rows and their partners, and for every second one differences,
+  /// where `isSecond` says so.
+  Value addPartners(
+      Value rows, Value partners,
+      llvm::function_ref<Value(ImplicitLocOpBuilder &, Value)> isSecond);
+  /// Columns of a part.
+  int64_t getWidth() { return op.getHeadDim() / operands.parts; }
+  /// The largest amount of each row.
+  Value findAmountsOfParts(ValueRange rows);
   /// The largest of all, in each row.
   Value shareAmounts(Value amounts);
   /// Writes rows divided by their scales.
-  void store(Value rows, Value inverses, Value first);
-  FloatType getNarrow() const {
-    return cast<FloatType>(getElementTypeOrSelf(operands.quantized));
-  }
+  void store(ValueRange rows, Value inverses, Value first);
+  Type getNarrow() const { return getElementTypeOrSelf(operands.quantized); }
   using Body = llvm::function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
   Value map(TileType type, ValueRange inputs, Body body) {
     return b.map(type, inputs,
@@ -148,59 +160,105 @@ Value QuantizeBuilder::viewScales() {
                                    offsets, extents, strides);
 }
 
-Value QuantizeBuilder::loadRaw(Value first) {
-  Value loaded = createLoad(
-      b, tileType.withElementType(getElementTypeOrSelf(operands.input)),
-      viewRows(operands.input), ValueRange{first, constant(0)});
-  return widen(b, loaded);
+Parts QuantizeBuilder::loadRaw(Value first) {
+  TileType type =
+      tileType.withElementType(getElementTypeOrSelf(operands.input));
+  Value view = viewRows(operands.input);
+  Parts rows;
+  for (int64_t part = 0; part < operands.parts; ++part) {
+    Value columns = viewColumns(b, view, part * getWidth(), getWidth());
+    rows.push_back(
+        widen(b, createLoad(b, type, columns, ValueRange{first, constant(0)})));
+  }
+  return rows;
 }
 
-Value QuantizeBuilder::load(Value first) {
-  Value rows = loadRaw(first);
+Parts QuantizeBuilder::load(Value first) {
+  Parts rows = loadRaw(first);
   if (operands.means)
-    rows = smooth(rows, first);
-  return op.getRotate() ? rotate(rows) : rows;
+    smooth(rows, first);
+  if (op.getRotate())
+    rotate(rows);
+  return rows;
 }
 
-Value QuantizeBuilder::smooth(Value rows, Value first) {
-  Value mean =
-      loadNumbers(b, operands.columns,
-                  viewNumbers(b, operands.means, batch, head), constant(0));
-  Value means = tile::BroadcastOp::create(b, tileType, mean, /*dim=*/1);
-  Value last = findEnd();
-  return map(
-      tileType, {rows, means},
-      [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-        Value row = arith::AddIOp::create(inner, first, args[2]);
-        Value exists =
-            arith::CmpIOp::create(inner, arith::CmpIPredicate::ult, row, last);
-        return arith::SelectOp::create(
-            inner, exists, arith::SubFOp::create(inner, args[0], args[1]),
-            number(inner, 0));
-      });
+void QuantizeBuilder::smooth(Parts &rows, Value first) {
+  Value last = findEnd(), numbers = viewNumbers(b, operands.means, batch, head);
+  bool isWhole = operands.parts == 1 || getWidth() == operands.columns;
+  for (auto [part, tile] : llvm::enumerate(rows)) {
+    Value mean = loadNumbers(b, operands.columns, numbers,
+                             constant(static_cast<int64_t>(part) * getWidth()));
+    Value means = tile::BroadcastOp::create(b, tileType, mean, /*dim=*/1);
+    tile =
+        map(tileType, {tile, means},
+            [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+              Value row = arith::AddIOp::create(inner, first, args[2]);
+              Value exists = arith::CmpIOp::create(
+                  inner, arith::CmpIPredicate::ult, row, last);
+              // The next part begins behind these columns.
+              if (!isWhole)
+                exists = arith::AndIOp::create(
+                    inner, exists,
+                    arith::CmpIOp::create(
+                        inner, arith::CmpIPredicate::ult, args[3],
+                        arith::ConstantIndexOp::create(inner, getWidth())));
+              return arith::SelectOp::create(
+                  inner, exists, arith::SubFOp::create(inner, args[0], args[1]),
+                  number(inner, 0));
+            });
+  }
+}
+
+Value QuantizeBuilder::addPartners(
+    Value rows, Value partners,
+    llvm::function_ref<Value(ImplicitLocOpBuilder &, Value)> isSecond) {
+  return map(tileType, {rows, partners},
+             [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+               Value sign =
+                   arith::SelectOp::create(inner, isSecond(inner, args[3]),
+                                           number(inner, -1), number(inner, 1));
+               return math::FmaOp::create(inner, sign, args[0], args[1]);
+             });
 }
 
 /// The butterflies of a fast Walsh-Hadamard transform.
-Value QuantizeBuilder::rotate(Value rows) {
-  int64_t headDim = op.getHeadDim();
-  for (int64_t stride = 1; stride < headDim; stride *= 2) {
-    Value partners = tile::SwapColumnsOp::create(b, rows, stride);
-    rows = map(tileType, {rows, partners},
-               [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-                 auto word = [&](int64_t value) -> Value {
-                   return arith::ConstantIndexOp::create(inner, value);
-                 };
-                 Value bit =
-                     arith::AndIOp::create(inner, args[3], word(stride));
-                 Value isSecond = arith::CmpIOp::create(
-                     inner, arith::CmpIPredicate::ne, bit, word(0));
-                 Value sign = arith::SelectOp::create(
-                     inner, isSecond, number(inner, -1), number(inner, 1));
-                 return math::FmaOp::create(inner, sign, args[0], args[1]);
-               });
+void QuantizeBuilder::rotate(Parts &rows) {
+  for (Value &part : rows)
+    for (int64_t stride = 1; stride < getWidth(); stride *= 2) {
+      Value partners = tile::SwapColumnsOp::create(b, part, stride);
+      part = addPartners(
+          part, partners,
+          [&](ImplicitLocOpBuilder &inner, Value column) -> Value {
+            auto word = [&](int64_t value) -> Value {
+              return arith::ConstantIndexOp::create(inner, value);
+            };
+            Value bit = arith::AndIOp::create(inner, column, word(stride));
+            return arith::CmpIOp::create(inner, arith::CmpIPredicate::ne, bit,
+                                         word(0));
+          });
+    }
+  if (rows.size() == 2) {
+    Value lower = rows[0];
+    auto isUpper = [](bool value) {
+      return [value](ImplicitLocOpBuilder &inner, Value) -> Value {
+        return arith::ConstantIntOp::create(inner, value, /*width=*/1);
+      };
+    };
+    rows[0] = addPartners(lower, rows[1], isUpper(false));
+    rows[1] = addPartners(rows[1], lower, isUpper(true));
   }
-  double norm = 1 / std::sqrt(static_cast<double>(headDim));
-  return scaleToOperand(b, rows, b.getF32Type(), norm);
+  double norm = 1 / std::sqrt(static_cast<double>(op.getHeadDim()));
+  for (Value &part : rows)
+    part = scaleToOperand(b, part, b.getF32Type(), norm);
+}
+
+Value QuantizeBuilder::findAmountsOfParts(ValueRange rows) {
+  Value amounts;
+  for (Value part : rows) {
+    Value own = findAmounts(b, part);
+    amounts = amounts ? takeLarger(b, amounts, own) : own;
+  }
+  return amounts;
 }
 
 Value QuantizeBuilder::shareAmounts(Value amounts) {
@@ -214,7 +272,7 @@ Value QuantizeBuilder::shareAmounts(Value amounts) {
   return tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, repeated);
 }
 
-void QuantizeBuilder::store(Value rows, Value inverses, Value first) {
+void QuantizeBuilder::store(ValueRange rows, Value inverses, Value first) {
   Value rounded = roundToNarrow(b, rows, inverses, getNarrow());
   tile::StoreOp::create(b, rounded, viewRows(operands.quantized),
                         ValueRange{first, constant(0)},
@@ -231,21 +289,23 @@ scf::ForOp QuantizeBuilder::startLoop(ValueRange initial) {
 void QuantizeBuilder::build() {
   locate();
   bool isOneTile = ShapedType::isStatic(block) && block <= operands.rows;
-  Value rows, amounts;
+  Parts rows;
+  Value amounts;
   if (isOneTile) {
     rows = load(firstRow);
-    amounts = findAmounts(b, rows);
+    amounts = findAmountsOfParts(rows);
   } else {
     scf::ForOp search = startLoop(b.fill(rowType, 0));
     Value more = takeLarger(b, search.getRegionIterArg(0),
-                            findAmounts(b, load(search.getInductionVar())));
+                            findAmountsOfParts(load(search.getInductionVar())));
     scf::YieldOp::create(b, more);
     b.setInsertionPointAfter(search);
     amounts = search.getResult(0);
   }
   if (block != 1)
     amounts = shareAmounts(amounts);
-  Value scales = makeScales(b, amounts, getNarrow());
+  Value scales = makeScales(
+      b, amounts, attn::getLargestNumber(getNarrow(), op.getPacked()));
   tile::StoreOp::create(b, scales, viewScales(),
                         block == 1 ? firstRow : constant(0),
                         /*accumulate=*/false, tile::StorePath::Direct);
@@ -260,11 +320,11 @@ void QuantizeBuilder::build() {
 void QuantizeBuilder::buildMeans() {
   locate();
   scf::ForOp loop = startLoop(b.fill(tileType, 0));
-  Value more =
-      map(tileType, {loop.getRegionIterArg(0), loadRaw(loop.getInductionVar())},
-          [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-            return arith::AddFOp::create(inner, args[0], args[1]);
-          });
+  Value more = map(
+      tileType, {loop.getRegionIterArg(0), loadRaw(loop.getInductionVar())[0]},
+      [](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+        return arith::AddFOp::create(inner, args[0], args[1]);
+      });
   scf::YieldOp::create(b, more);
   b.setInsertionPointAfter(loop);
   auto columnType = TileType::get({operands.columns}, b.getF32Type());
@@ -289,15 +349,15 @@ static void chooseTile(attn::QuantizeOp op, tile::TargetAttr target,
                        int64_t block, QuantizeOperands &operands) {
   constexpr int64_t kElementsOfLane = 64;
   int64_t lanes = target.getLanes(), warps = op.getScheduleAttr().getNumWarps();
-  LaneRows ofWarp(op.getHeadDim(), op.getInputType().getElementTypeBitWidth(),
-                  lanes);
+  LaneRows ofWarp(op.getHeadDim() / operands.parts,
+                  op.getInputType().getElementTypeBitWidth(), lanes);
   operands.columns = ofWarp.columns;
   int64_t least = warps * ofWarp.rows;
   operands.rows = least;
   if (block == 1)
     return;
-  int64_t most =
-      std::max(least, warps * lanes * kElementsOfLane / operands.columns);
+  int64_t most = std::max(least, warps * lanes * kElementsOfLane /
+                                     (operands.columns * operands.parts));
   while (operands.rows < most &&
          (ShapedType::isDynamic(block) || operands.rows < block))
     operands.rows *= 2;
@@ -358,6 +418,7 @@ void attune::outlineQuantize(attn::QuantizeOp op, tile::TargetAttr target,
       outliner.makeOutput(cast<OpResult>(op.getQuantized()), "quantized"));
   operands.scales = kernel.addArgument(
       outliner.makeOutput(cast<OpResult>(op.getScales()), "scales"));
+  operands.parts = op.getPacked() ? 2 : 1;
   chooseTile(op, target, block, operands);
   QuantizeBuilder(kernel.getBody(), op, operands, block).build();
   setLaunch(op, kernel, input, block == 1 ? operands.rows : block, threads);

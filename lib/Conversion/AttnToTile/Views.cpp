@@ -146,6 +146,17 @@ Value attune::viewPart(ImplicitLocOpBuilder &b, Value buffer,
   return selectAt(b, buffer, 0, part);
 }
 
+Value attune::viewColumns(ImplicitLocOpBuilder &b, Value view, int64_t first,
+                          int64_t columns) {
+  if (columns == cast<MemRefType>(view.getType()).getDimSize(1))
+    return view;
+  SmallVector<OpFoldResult> offsets{b.getIndexAttr(0), b.getIndexAttr(first)},
+      strides(2, b.getIndexAttr(1)),
+      extents{memref::getMixedSize(b, b.getLoc(), view, 0),
+              b.getIndexAttr(columns)};
+  return memref::SubViewOp::create(b, view, offsets, extents, strides);
+}
+
 Value attune::boundSize(ImplicitLocOpBuilder &b, Value size,
                         const attn::SizeFacts &facts) {
   if (getConstantIntValue(size))

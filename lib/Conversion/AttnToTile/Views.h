@@ -44,6 +44,10 @@ mlir::Value selectAt(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
 mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                      mlir::OpFoldResult part);
 
+/// Of a 2-D view of rows, so many columns from `first` on.
+mlir::Value viewColumns(mlir::ImplicitLocOpBuilder &b, mlir::Value view,
+                        int64_t first, int64_t columns);
+
 /// A size within what is known of it, so that what is computed of it is known
 /// to fit into 32 bits.
 mlir::Value boundSize(mlir::ImplicitLocOpBuilder &b, mlir::Value size,

@@ -7,6 +7,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace attune;
@@ -29,6 +30,15 @@ SmallVector<AppendPiece, 3> attune::getAppendPieces(AppendOp op) {
   int64_t pairs = op.getRotatedPairs(), rotated = 2 * pairs,
           headDim = op.getHeadDim();
   SmallVector<AppendPiece, 3> pieces;
+  // Those that share bytes, and those that are rotated with each other, have
+  // their columns in the same places.
+  if (op.getPacked()) {
+    int64_t width =
+        std::gcd(headDim / 2, op.getInterleaved() ? rotated : pairs);
+    for (int64_t first = 0; first < headDim; first += width)
+      pieces.push_back({first, width});
+    return pieces;
+  }
   if (op.getInterleaved())
     pieces.push_back({0, rotated});
   else if (rotated)
@@ -106,7 +116,8 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
     }
     std::string text;
     llvm::raw_string_ostream os(text);
-    os << "attn.append" << (append.getInterleaved() ? " interleaved" : "");
+    os << "attn.append" << (append.getInterleaved() ? " interleaved" : "")
+       << (append.getPacked() ? " packed" : "");
     for (Value operand : append->getOperands()) {
       auto it = known.find(operand);
       if (it == known.end())
@@ -149,8 +160,8 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
     Work work;
     // Six of each pair, and of each element that is quantized two.
     work.flops = 6 * rows * pairs;
-    work.bytes = rows * columns *
-                     (getBytes(append.getRows()) + getBytes(append.getPool())) +
+    double stored = append.getPacked() ? 0.5 : getBytes(append.getPool());
+    work.bytes = rows * columns * (getBytes(append.getRows()) + stored) +
                  tokens * getBytes(append.getSlots());
     if (append.getCos())
       work.bytes += tokens * (getBytes(append.getPositions()) +
@@ -176,6 +187,13 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
       positions.tensor = append.getCos();
       notes.noteIntegers(append.getPositions(), positions);
     }
+    // What was there before, and stays where no row comes.
+    if (append.getPoolType().getElementType().isInteger()) {
+      IntegerUse element;
+      element.kind = append.getPacked() ? IntegerUse::Kind::Packed
+                                        : IntegerUse::Kind::Element;
+      notes.noteIntegers(append.getPool(), element);
+    }
     noteUnusualRows(notes, append.getRows(),
                     append.getScales() || append.getRowScales());
   }
@@ -193,17 +211,18 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
     auto append = cast<AppendOp>(op);
     bool isSum = append.getCos() != nullptr;
     if (value == append.getNewPool()) {
-      const llvm::fltSemantics *format =
-          &cast<FloatType>(append.getPoolType().getElementType())
-               .getFloatSemantics();
-      return ResultCheckRule{
-          "", [format, isSum](std::vector<float> exact, ArrayRef<float>) {
+      Type element = append.getPoolType().getElementType();
+      ResultCheckRule rule{
+          "", [element, isSum](std::vector<float> exact, ArrayRef<float>) {
             double term = 0;
             for (float number : exact)
               if (isSum && std::isfinite(number))
                 term = std::max<double>(term, std::fabs(number));
-            return makeRoundedReference(std::move(exact), *format, term);
+            return makeRoundedReference(std::move(exact), element, term);
           }};
+      if (append.getPacked())
+        rule.packedDim = 3;
+      return rule;
     }
     if (!value || value != append.getNewScales())
       return std::nullopt;

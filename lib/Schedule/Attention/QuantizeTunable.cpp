@@ -56,7 +56,8 @@ struct QuantizeTunable
     llvm::raw_string_ostream os(text);
     os << "attn.quantize order(" << quantize.getOrder() << ") rows "
        << quantize.getBlockRows() << (quantize.getSmooth() ? " smooth" : "")
-       << (quantize.getRotate() ? " rotate " : " ")
+       << (quantize.getRotate() ? " rotate" : "")
+       << (quantize.getPacked() ? " packed " : " ")
        << resize(quantize, quantize.getInputType(), dynamic) << " "
        << resize(quantize, quantize.getQuantized().getType(), dynamic);
     return text;
@@ -107,7 +108,9 @@ struct QuantizeTunable
     double inputBytes = quantize.getInputType().getElementTypeBitWidth() / 8.0;
     Work work;
     work.flops = 2 * rows * columns;
-    work.bytes = rows * columns * (inputBytes + 1) + sizeof(float) * scales;
+    double quantizedBytes = quantize.getPacked() ? 0.5 : 1;
+    work.bytes =
+        rows * columns * (inputBytes + quantizedBytes) + sizeof(float) * scales;
     return work;
   }
 
@@ -132,14 +135,16 @@ struct QuantizeTunable
     auto quantize = cast<QuantizeOp>(op);
     bool isSum = quantize.getRotate() || quantize.getSmooth();
     if (value == quantize.getQuantized()) {
-      const llvm::fltSemantics *format =
-          &cast<FloatType>(quantize.getQuantized().getType().getElementType())
-               .getFloatSemantics();
-      double term = isSum ? APFloat::getLargest(*format).convertToDouble() : 0;
-      return ResultCheckRule{
-          "", [format, term](std::vector<float> exact, ArrayRef<float>) {
-            return makeRoundedReference(std::move(exact), *format, term);
+      Type element = quantize.getQuantized().getType().getElementType();
+      double term =
+          isSum ? attn::getLargestNumber(element, quantize.getPacked()) : 0;
+      ResultCheckRule rule{
+          "", [element, term](std::vector<float> exact, ArrayRef<float>) {
+            return makeRoundedReference(std::move(exact), element, term);
           }};
+      if (quantize.getPacked())
+        rule.packedDim = quantize.getHeadDimPos();
+      return rule;
     }
     if (value != quantize.getScales())
       return std::nullopt;

@@ -38,7 +38,11 @@ void attune::noteUnusualRows(InputNotes &notes, Value rows, bool isQuantized) {
 }
 
 /// The distance of the numbers of a type around this one.
-static double getSpacing(const llvm::fltSemantics &format, double value) {
+static double getSpacing(Type element, double value) {
+  if (!isa<FloatType>(element))
+    return 1;
+  const llvm::fltSemantics &format =
+      cast<FloatType>(element).getFloatSemantics();
   int exponent = APFloat::semanticsMinExponent(format);
   if (value != 0)
     exponent = std::max(exponent, std::ilogb(value));
@@ -47,8 +51,7 @@ static double getSpacing(const llvm::fltSemantics &format, double value) {
                         static_cast<int>(APFloat::semanticsPrecision(format)));
 }
 
-Reference attune::makeRoundedReference(std::vector<float> values,
-                                       const llvm::fltSemantics &format,
+Reference attune::makeRoundedReference(std::vector<float> values, Type element,
                                        double term) {
   constexpr double kResolution = 1e-6;
   std::vector<float> bounds;
@@ -57,7 +60,7 @@ Reference attune::makeRoundedReference(std::vector<float> values,
     double number = std::isfinite(value) ? value : 0;
     double off = kResolution * std::max(term, std::fabs(number));
     bounds.push_back(static_cast<float>(
-        getSpacing(format, number) / 2 * (1 + kResolution) + off));
+        getSpacing(element, number) / 2 * (1 + kResolution) + off));
   }
   return makeBoundedReference(std::move(values), std::move(bounds));
 }

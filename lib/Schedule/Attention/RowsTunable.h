@@ -66,11 +66,11 @@ void updateFunctionType(mlir::Operation *op);
 /// made of them.
 void noteUnusualRows(InputNotes &notes, mlir::Value rows, bool isQuantized);
 
-/// What numbers of this format may be off, of which the reference has all
+/// What elements of this type may be off, of which the reference has all
 /// digits: half of the distance to the next one, and what sums in another order
 /// make of it, whose terms are as large as `term`; 0 where nothing is added.
-Reference makeRoundedReference(std::vector<float> values,
-                               const llvm::fltSemantics &format, double term);
+Reference makeRoundedReference(std::vector<float> values, mlir::Type element,
+                               double term);
 
 /// The same of scales, which are sums if `isSum`.
 Reference makeScalesReference(std::vector<float> values, bool isSum);

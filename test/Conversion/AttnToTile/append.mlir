@@ -59,3 +59,16 @@ func.func @pairs(%x: tensor<9x1x64xf16>, %slots: tensor<9xi32>, %pool: tensor<4x
     scales(%scales : tensor<1x1x1x1xf32>) : tensor<9x1x64xf16>, tensor<4x16x1x64xf8E5M2>, tensor<9xi32>
   return %p : tensor<4x16x1x64xf8E5M2>
 }
+
+// Pieces begin where what is rotated does, and where bytes do: 16 of 32 elements, twelve of which are rotated in pairs.
+// CHECK-LABEL: gpu.func @packed_append
+// CHECK-COUNT-8: tile.load {{.+}} -> <{{.+}}x16xf16, registers>
+// CHECK-COUNT-6: tile.load {{.+}} -> <16xf32, registers>
+// CHECK-COUNT-4: tile.store {{.+}}x16xi8, registers>, memref<8x16xi8
+// CHECK-NOT: tile.store
+func.func @packed(%x: tensor<9x8x128xf16>, %slots: tensor<9xi64>, %pool: tensor<4x16x8x64xi8>, %cos: tensor<512x48xf32>,
+                  %sin: tensor<512x48xf32>, %positions: tensor<9xi32>, %scales: tensor<1x1x1x1xf32>) -> tensor<4x16x8x64xi8> {
+  %p = attn.append %x to %pool at %slots rotary(%cos, %sin, %positions : tensor<512x48xf32>, tensor<512x48xf32>, tensor<9xi32>) packed
+    scales(%scales : tensor<1x1x1x1xf32>) : tensor<9x8x128xf16>, tensor<4x16x8x64xi8>, tensor<9xi64>
+  return %p : tensor<4x16x8x64xi8>
+}

@@ -74,3 +74,19 @@ func.func @keys(%x: tensor<2x4x512x64xf16>) -> (tensor<2x4x512x64xf8E4M3FN>, ten
   %y, %s = attn.quantize %x blocks [1, 1, 64, 1] smooth : tensor<2x4x512x64xf16> -> tensor<2x4x512x64xf8E4M3FN>, tensor<2x4x8x1xf32>
   return %y, %s : tensor<2x4x512x64xf8E4M3FN>, tensor<2x4x8x1xf32>
 }
+
+// Halves of packed rows are two tiles, with one scale, and become the parts of bytes. A butterfly across both is no exchange.
+// CHECK-LABEL: gpu.func @packed_quantize
+// CHECK-SAME:    %[[Y:[^ ]+]]: memref<2x?x4x64xi8>
+// CHECK-SAME:    grid = <dim(0, 1) ceildiv 16 * dim(0, 2) * dim(0, 0)>
+// CHECK-COUNT-2: tile.load {{.+}} -> <16x64xf16, registers>
+// CHECK-COUNT-12: tile.swap_columns
+// CHECK-NOT: tile.swap_columns
+// CHECK-COUNT-2: tile.reduce max
+// CHECK: arith.shli
+// CHECK: arith.trunci %{{.+}} : i32 to i8
+// CHECK: tile.store {{.+}} : <16x64xi8, registers>, memref<?x64xi8
+func.func @packed(%x: tensor<2x?x4x128xf16>) -> (tensor<2x?x4x64xi8>, tensor<2x?x4x1xf32>) {
+  %y, %s = attn.quantize %x rotate packed order(bshd) : tensor<2x?x4x128xf16> -> tensor<2x?x4x64xi8>, tensor<2x?x4x1xf32>
+  return %y, %s : tensor<2x?x4x64xi8>, tensor<2x?x4x1xf32>
+}

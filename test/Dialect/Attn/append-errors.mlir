@@ -167,3 +167,45 @@ func.func @result(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2
     : (tensor<2x4x64xf16>, tensor<2xi64>, tensor<2x16x4x64xf16>) -> tensor<3x16x4x64xf16>
   return
 }
+
+// -----
+
+func.func @append_c5_integers(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x64xi8>) {
+  // expected-error @below {{expects scales of a pool of 'i8', but got none}}
+  %p = attn.append %x to %pool at %slots : tensor<2x4x64xf16>, tensor<2x16x4x64xi8>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @append_c2_packed(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x64xi8>, %s: tensor<1x1x4x1xf32>) {
+  // expected-error @below {{expects rows and pool to have equal heads and head sizes, of the pool half, but got 'tensor<2x4x64xf16>' and 'tensor<2x16x4x64xi8>'}}
+  %p = attn.append %x to %pool at %slots packed scales(%s : tensor<1x1x4x1xf32>) : tensor<2x4x64xf16>, tensor<2x16x4x64xi8>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @append_c8_type(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x32xf16>) {
+  // expected-error @below {{expects a packed pool of i8, but got 'f16'}}
+  %p = attn.append %x to %pool at %slots packed : tensor<2x4x64xf16>, tensor<2x16x4x32xf16>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @append_c8_columns(%x: tensor<2x4x80xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x40xi8>, %s: tensor<1x1x4x1xf32>) {
+  // expected-error @below {{expects a head size that is a multiple of 32 to be packed, but got 80}}
+  %p = attn.append %x to %pool at %slots packed scales(%s : tensor<1x1x4x1xf32>) : tensor<2x4x80xf16>, tensor<2x16x4x40xi8>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @append_c8_rotary(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x32xi8>, %s: tensor<1x1x4x1xf32>,
+                            %cos: tensor<512x24xf32>, %positions: tensor<2xi32>) {
+  // expected-error @below {{expects a table of rotary to have a multiple of 16 columns where rows are packed, but got 24}}
+  %p = attn.append %x to %pool at %slots rotary(%cos, %cos, %positions : tensor<512x24xf32>, tensor<512x24xf32>, tensor<2xi32>) packed
+    scales(%s : tensor<1x1x4x1xf32>) : tensor<2x4x64xf16>, tensor<2x16x4x32xi8>, tensor<2xi64>
+  return
+}

@@ -49,3 +49,12 @@ func.func @pages(%pool: tensor<?x16x8x128xf32>, %x: tensor<2x8x128xf32>, %slots:
   %pages = tensor.dim %p, %c0 : tensor<?x16x8x128xf32>
   return %pages : index
 }
+
+// CHECK-LABEL: func.func @packed
+// CHECK: attn.append %{{.+}} to %{{.+}} at %{{.+}} rotary({{.+}}) interleaved packed scales(%{{.+}} : tensor<1x1x1x1xf32>) : tensor<?x8x64xbf16>, tensor<?x16x8x32xi8>, tensor<?xi64>
+func.func @packed(%x: tensor<?x8x64xbf16>, %slots: tensor<?xi64>, %pool: tensor<?x16x8x32xi8>, %cos: tensor<512x16xf32>,
+                  %positions: tensor<?xi32>, %scales: tensor<1x1x1x1xf32>) -> tensor<?x16x8x32xi8> {
+  %p = attn.append %x to %pool at %slots rotary(%cos, %cos, %positions : tensor<512x16xf32>, tensor<512x16xf32>, tensor<?xi32>) interleaved packed
+    scales(%scales : tensor<1x1x1x1xf32>) : tensor<?x8x64xbf16>, tensor<?x16x8x32xi8>, tensor<?xi64>
+  return %p : tensor<?x16x8x32xi8>
+}

@@ -129,3 +129,27 @@ func.func @attention_c18_encoding(%x: tensor<2x4x100x64xf16, "sparse">) {
   %y, %s = attn.quantize %x : tensor<2x4x100x64xf16, "sparse"> -> tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x100x1xf32>
   return
 }
+
+// -----
+
+func.func @quantize_c4_packed(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @below {{expects a quantized tensor of the shape of 'tensor<2x4x100x64xf16>', with half the head size, but got 'tensor<2x4x100x64xi8>'}}
+  %y, %s = attn.quantize %x packed : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xi8>, tensor<2x4x100x1xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_c8_type(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @below {{expects a packed tensor of i8, but got 'f8E4M3FN'}}
+  %y, %s = attn.quantize %x packed : tensor<2x4x100x64xf16> -> tensor<2x4x100x32xf8E4M3FN>, tensor<2x4x100x1xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_c8_columns(%x: tensor<2x4x100x80xf16>) {
+  // expected-error @below {{expects a head size that is a multiple of 32 to be packed, but got 80}}
+  %y, %s = attn.quantize %x packed : tensor<2x4x100x80xf16> -> tensor<2x4x100x40xi8>, tensor<2x4x100x1xf32>
+  return
+}

@@ -43,3 +43,21 @@ func.func @dynamic(%x: tensor<?x4x?x64xbf16>) -> (index, index) {
   %blocks = tensor.dim %s, %c2 : tensor<?x4x?x1xf32>
   return %rows, %blocks : index, index
 }
+
+// CHECK-LABEL: func.func @packed
+// CHECK: attn.quantize %{{.+}} smooth rotate packed order(bshd) : tensor<2x?x4x64xbf16> -> tensor<2x?x4x32xi8>, tensor<2x?x4x1xf32>
+// SHAPES-LABEL: func.func @packed
+// SHAPES: return %{{.+}}, %c32 : tensor<2x?x4x32xi8>, index
+func.func @packed(%x: tensor<2x?x4x64xbf16>) -> (tensor<2x?x4x32xi8>, index) {
+  %c3 = arith.constant 3 : index
+  %y, %s = attn.quantize %x smooth rotate packed order(bshd) : tensor<2x?x4x64xbf16> -> tensor<2x?x4x32xi8>, tensor<2x?x4x1xf32>
+  %columns = tensor.dim %y, %c3 : tensor<2x?x4x32xi8>
+  return %y, %columns : tensor<2x?x4x32xi8>, index
+}
+
+// CHECK-LABEL: func.func @integers
+// CHECK: attn.quantize %{{.+}} : tensor<2x4x100x5xf32> -> tensor<2x4x100x5xi8>, tensor<2x4x1x1xf32>
+func.func @integers(%x: tensor<2x4x100x5xf32>) -> tensor<2x4x100x5xi8> {
+  %y, %s = attn.quantize %x : tensor<2x4x100x5xf32> -> tensor<2x4x100x5xi8>, tensor<2x4x1x1xf32>
+  return %y : tensor<2x4x100x5xi8>
+}

@@ -97,3 +97,11 @@ func.func @load_many_stages(%a: memref<16x128xf16>, %i: index) -> !tile.tile<16x
   %x = tile.load %a[%i, %i] stages 4294967296 : memref<16x128xf16> -> !tile.tile<16x32xf16, registers>
   return %x : !tile.tile<16x32xf16, registers>
 }
+
+// -----
+
+func.func @store_integers(%t: !tile.tile<16x32xi8, registers>, %m: memref<16x32xi8>, %i: index) {
+  // expected-error @below {{'tile.store' op expects floats to be added, or to go through shared memory, but got 'i8'}}
+  tile.store %t, %m[%i, %i] accumulate : !tile.tile<16x32xi8, registers>, memref<16x32xi8>
+  return
+}

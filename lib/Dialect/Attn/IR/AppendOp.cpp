@@ -89,6 +89,38 @@ static LogicalResult verifyRotary(AppendOp op) {
   return diagnostic << columns;
 }
 
+/// That rows fit the pool, and its type holds them.
+static LogicalResult verifyPool(AppendOp op) {
+  RankedTensorType rows = op.getRowsType(), pool = op.getPoolType();
+  SmallVector<int64_t> shape(rows.getShape().drop_front());
+  if (op.getPacked()) { // append_c8
+    if (!pool.getElementType().isInteger(8))
+      return op.emitOpError("expects a packed pool of i8, but got ")
+             << pool.getElementType();
+    if (shape.back() % kPackedColumns != 0)
+      return op.emitOpError("expects a head size that is a multiple of ")
+             << kPackedColumns << " to be packed, but got " << shape.back();
+    shape.back() /= 2;
+  }
+  if (ArrayRef(shape) == pool.getShape().drop_front(2)) // append_c2
+    return success();
+  InFlightDiagnostic diagnostic = op.emitOpError(
+      "expects rows and pool to have equal heads and head sizes");
+  if (op.getPacked())
+    diagnostic << ", of the pool half";
+  return diagnostic << ", but got " << rows << " and " << pool;
+}
+
+/// That pairs, and columns that share bytes, are found in whole tiles.
+static LogicalResult verifyPackedRotary(AppendOp op) {
+  constexpr int64_t kUnit = kPackedColumns / 2;
+  int64_t pairs = op.getRotatedPairs();
+  if (!op.getPacked() || pairs % kUnit == 0)
+    return success();
+  return op.emitOpError("expects a table of rotary to have a multiple of ")
+         << kUnit << " columns where rows are packed, but got " << pairs;
+}
+
 static LogicalResult verifyScales(AppendOp op) {
   RankedTensorType pool = op.getPoolType();
   Type element = pool.getElementType();
@@ -130,19 +162,16 @@ static LogicalResult verifyScales(AppendOp op) {
 }
 
 LogicalResult AppendOp::verify() {
-  RankedTensorType rows = getRowsType(), pool = getPoolType();
+  RankedTensorType rows = getRowsType();
   if (failed(verifySizes(*this))) // append_c1
     return failure();
-  if (rows.getShape().drop_front() !=
-      pool.getShape().drop_front(2)) // append_c2
-    return emitOpError("expects rows and pool to have equal heads and head "
-                       "sizes, but got ")
-           << rows << " and " << pool;
+  if (failed(verifyPool(*this)))
+    return failure();
   if (getSlots().getType().getDimSize(0) != rows.getDimSize(0)) // append_c3
     return emitOpError("expects a slot for each token of ")
            << rows << ", but got " << getSlots().getType();
   if (failed(verifyRotary(*this)) || // append_c4
-      failed(verifyScales(*this)))
+      failed(verifyPackedRotary(*this)) || failed(verifyScales(*this)))
     return failure();
   return detail::verifyEncodings(*this);
 }

@@ -397,8 +397,6 @@ LogicalResult attune::attn::detail::verify(AttentionOpInterface op) {
 
 /// That what is said to be packed is, and that kernels can take it apart.
 static LogicalResult verifyPacking(AttentionOp op) { // attention_c31
-  // Half a row is so many instructions, of 16 columns.
-  constexpr int64_t kUnit = 32;
   constexpr unsigned kLeastBits = 16;
   auto verifyOne = [&](StringRef name, RankedTensorType type,
                        const std::optional<Scales> &scales) -> LogicalResult {
@@ -406,9 +404,9 @@ static LogicalResult verifyPacking(AttentionOp op) { // attention_c31
       return op.emitOpError("expects a packed ")
              << name << " of i8, but got " << type.getElementType();
     int64_t columns = 2 * type.getDimSize(op.getHeadDimPos());
-    if (columns % kUnit != 0)
+    if (columns % kPackedColumns != 0)
       return op.emitOpError("expects a packed ")
-             << name << " of a multiple of " << kUnit
+             << name << " of a multiple of " << kPackedColumns
              << " columns, but got one of " << columns
              << "; leave it unpacked, or add columns of 0";
     if (variesAlong(op, scales, 'd'))

@@ -14,6 +14,13 @@ static RankedTensorType withoutEncoding(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).dropEncoding();
 }
 
+double attune::attn::getLargestNumber(Type element, bool isPacked) {
+  constexpr double kLargest8 = 127, kLargest4 = 7;
+  if (auto format = dyn_cast<FloatType>(element))
+    return APFloat::getLargest(format.getFloatSemantics()).convertToDouble();
+  return isPacked ? kLargest4 : kLargest8;
+}
+
 void QuantizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getQuantized(), "quantized");
   setName(getScales(), "scales");
@@ -33,6 +40,8 @@ QuantizeOp::reifyResultShapes(OpBuilder &builder,
                               ReifiedRankedShapedTypeDims &shapes) {
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(builder, getLoc(), getInput());
+  sizes[getHeadDimPos()] = builder.getIndexAttr(
+      getQuantized().getType().getDimSize(getHeadDimPos()));
   shapes.push_back(sizes);
   OpFoldResult one = builder.getIndexAttr(1);
   sizes[getHeadDimPos()] = one;
@@ -67,6 +76,30 @@ static LogicalResult verifySizes(QuantizeOp op) {
                "expects a head size that is a power of 2 to rotate, but got ")
            << headDim;
   return success();
+}
+
+/// That the result has the shape of the input, and a type that holds it.
+static LogicalResult verifyQuantized(QuantizeOp op) {
+  RankedTensorType quantized = withoutEncoding(op.getQuantized());
+  SmallVector<int64_t> shape(op.getInputType().getShape());
+  if (op.getPacked()) { // quantize_c8
+    if (!quantized.getElementType().isInteger(8))
+      return op.emitOpError("expects a packed tensor of i8, but got ")
+             << quantized.getElementType();
+    if (shape[op.getHeadDimPos()] % kPackedColumns != 0)
+      return op.emitOpError("expects a head size that is a multiple of ")
+             << kPackedColumns << " to be packed, but got "
+             << shape[op.getHeadDimPos()];
+    shape[op.getHeadDimPos()] /= 2;
+  }
+  if (quantized.getShape() == ArrayRef(shape)) // quantize_c4
+    return success();
+  InFlightDiagnostic diagnostic =
+      op.emitOpError("expects a quantized tensor of the shape of ")
+      << op.getInputType();
+  if (op.getPacked())
+    diagnostic << ", with half the head size";
+  return diagnostic << ", but got " << op.getQuantized().getType();
 }
 
 static LogicalResult verifyBlocks(QuantizeOp op) {
@@ -134,13 +167,8 @@ LogicalResult QuantizeOp::verify() {
     return emitOpError("expects order to be a permutation of the letters b, h, "
                        "s and d, but got '")
            << getOrder() << "'";
-  if (failed(verifySizes(*this)))
-    return failure();
-  if (withoutEncoding(getQuantized()).getShape() !=
-      getInputType().getShape()) // quantize_c4
-    return emitOpError("expects a quantized tensor of the shape of ")
-           << getInputType() << ", but got " << getQuantized().getType();
-  if (failed(verifyBlocks(*this)) || // quantize_c5
+  if (failed(verifySizes(*this)) || failed(verifyQuantized(*this)) ||
+      failed(verifyBlocks(*this)) || // quantize_c5
       failed(verifyScales(*this)))   // quantize_c6
     return failure();
   return detail::verifyTensors(*this);

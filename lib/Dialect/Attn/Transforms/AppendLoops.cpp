@@ -17,9 +17,8 @@ namespace {
 class AppendEmitter : public NarrowEmitter {
 public:
   AppendEmitter(RewriterBase &rewriter, AppendOp op, ReferencePrecision output)
-      : NarrowEmitter(rewriter, op, "bshd",
-                      cast<FloatType>(op.getPoolType().getElementType()),
-                      output, ReferencePrecision::F32),
+      : NarrowEmitter(rewriter, op, "bshd", op.getPoolType().getElementType(),
+                      op.getPacked(), output),
         op(op) {}
 
   void emit();
@@ -64,7 +63,7 @@ void AppendEmitter::emitCopy() {
       startLoop({getSize(pool, 0), getSize(pool, 1), getSize(pool, 2)});
   SmallVector<Value, 4> place(loop.getInductionVars());
   place.push_back(zero);
-  store(loadF32(pool, place, op.getHeadDim()), newPool, place);
+  storeNarrow(loadNarrow(pool, place, op.getHeadDim()), newPool, place);
   if (rowScales)
     memref::StoreOp::create(builder,
                             memref::LoadOp::create(builder, rowScales, place),
@@ -132,7 +131,7 @@ void AppendEmitter::emitRow(Value token, Value head, Value page, Value row) {
     scale = memref::LoadOp::create(
         builder, scales, ValueRange{zero, zero, isOne ? zero : head, zero});
   }
-  store(scale ? quantize(elements, scale) : elements, newPool, place);
+  storeNarrow(scale ? quantize(elements, scale) : elements, newPool, place);
 }
 
 void AppendEmitter::emit() {
@@ -150,7 +149,10 @@ void AppendEmitter::emit() {
   one = createIndex(1);
   RankedTensorType type = op.getPoolType();
   if (output == ReferencePrecision::F32)
-    type = type.clone(builder.getF32Type());
+    // Each number is one of its own there, also of those in a byte.
+    type = RankedTensorType::get({type.getDimSize(0), type.getDimSize(1),
+                                  type.getDimSize(2), op.getHeadDim()},
+                                 builder.getF32Type());
   newPool = allocateLike(pool, type);
   if (rowScales)
     newScales = allocateLike(

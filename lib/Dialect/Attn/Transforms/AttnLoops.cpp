@@ -117,7 +117,7 @@ Value RowEmitter::loadF32(Value buffer, SmallVector<Value, 4> indices,
 void RowEmitter::store(Value vector, Value buffer,
                        SmallVector<Value, 4> indices) {
   Type stored = cast<MemRefType>(buffer.getType()).getElementType();
-  if (!stored.isF32())
+  if (getElementTypeOrSelf(vector) != stored)
     vector =
         arith::TruncFOp::create(builder, withElement(vector, stored), vector);
   if (isHeadDimDense(buffer)) {

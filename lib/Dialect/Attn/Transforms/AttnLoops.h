@@ -77,10 +77,15 @@ protected:
   mlir::Value zero, one;
 };
 
-/// Emits loops that make numbers of 8 bits.
+/// Emits loops that make numbers of 8 bits, or of 4 in bytes.
 class NarrowEmitter : public RowEmitter {
 protected:
-  using RowEmitter::RowEmitter;
+  NarrowEmitter(mlir::RewriterBase &rewriter, mlir::Operation *op,
+                llvm::StringRef order, mlir::Type narrow, bool isPacked,
+                ReferencePrecision output)
+      : RowEmitter(rewriter, op, order, rewriter.getF32Type(), output,
+                   ReferencePrecision::F32),
+        narrow(narrow), isPacked(isPacked) {}
 
   /// A vector of so many equal elements.
   mlir::Value splat(mlir::Value scalar, int64_t count);
@@ -91,12 +96,22 @@ protected:
   /// Elements divided by their scale, of which those beyond the largest number,
   /// also infinite ones, are that.
   mlir::Value quantize(mlir::Value elements, mlir::Value scale);
+  /// `count` elements, packed if those of a result are, in f32.
+  mlir::Value loadNarrow(mlir::Value buffer,
+                         llvm::SmallVector<mlir::Value, 4> indices,
+                         int64_t count);
+  /// Rounds elements, unless the buffer is of f32, and packs them if they are
+  /// to be.
+  void storeNarrow(mlir::Value elements, mlir::Value buffer,
+                   llvm::SmallVector<mlir::Value, 4> indices);
 
 private:
   float getLargest() {
-    return llvm::APFloat::getLargest(element.getFloatSemantics())
-        .convertToDouble();
+    return static_cast<float>(getLargestNumber(narrow, isPacked));
   }
+
+  mlir::Type narrow;
+  bool isPacked;
 };
 
 /// Emits the loops of one op whose short forms are expanded.

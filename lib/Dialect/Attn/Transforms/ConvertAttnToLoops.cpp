@@ -296,6 +296,14 @@ static LogicalResult checkF32Output(OpResult result,
   return success();
 }
 
+/// Whether bytes of the first result hold two numbers each.
+static bool isPacked(Operation *op) {
+  if (auto quantize = dyn_cast<QuantizeOp>(op))
+    return quantize.getPacked();
+  auto append = dyn_cast<AppendOp>(op);
+  return append && append.getPacked();
+}
+
 namespace {
 struct ConvertAttnToLoops
     : attune::attn::impl::ConvertAttnToLoopsPassBase<ConvertAttnToLoops> {
@@ -340,6 +348,10 @@ private:
       changesType |= becomesF32;
       if (becomesF32 && failed(checkF32Output(result, moves)))
         return failure();
+      if (becomesF32 && isPacked(op) && !moves.empty())
+        return op->emitOpError("expects packed results to be returned as they "
+                               "are for output=f32, but they are reshaped or "
+                               "transposed");
       if (type.getEncoding() && !becomesF32)
         return op->emitOpError("expects results without an encoding, but got ")
                << type;

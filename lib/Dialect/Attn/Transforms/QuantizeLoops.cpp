@@ -20,8 +20,8 @@ public:
   QuantizeEmitter(RewriterBase &rewriter, QuantizeOp op,
                   ReferencePrecision output)
       : NarrowEmitter(rewriter, op, op.getOrder(),
-                      cast<FloatType>(getElementTypeOrSelf(op.getQuantized())),
-                      output, ReferencePrecision::F32),
+                      getElementTypeOrSelf(op.getQuantized()), op.getPacked(),
+                      output),
         op(op) {}
 
   void emit();
@@ -83,9 +83,45 @@ Value NarrowEmitter::quantize(Value elements, Value scale) {
   Value isBeyond =
       arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT,
                             math::AbsFOp::create(builder, scaled), largest);
-  return arith::SelectOp::create(
+  Value known = arith::SelectOp::create(
       builder, isBeyond, math::CopySignOp::create(builder, largest, scaled),
       scaled);
+  if (isa<FloatType>(narrow))
+    return known;
+  Value isNumber =
+      arith::CmpFOp::create(builder, arith::CmpFPredicate::ORD, known, known);
+  return arith::SelectOp::create(builder, isNumber, known, createZeros(count));
+}
+
+Value NarrowEmitter::loadNarrow(Value buffer, SmallVector<Value, 4> indices,
+                                int64_t count) {
+  return isPacked ? loadPacked(buffer, std::move(indices), count)
+                  : loadF32(buffer, std::move(indices), count);
+}
+
+void NarrowEmitter::storeNarrow(Value elements, Value buffer,
+                                SmallVector<Value, 4> indices) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (!type.getElementType().isInteger())
+    return store(elements, buffer, std::move(indices));
+  Value rounded = math::RoundEvenOp::create(builder, elements);
+  Value integers = arith::FPToSIOp::create(
+      builder, withElement(rounded, builder.getI8Type()), rounded);
+  if (!isPacked)
+    return store(integers, buffer, std::move(indices));
+  int64_t half = cast<VectorType>(elements.getType()).getNumElements() / 2;
+  SmallVector<int64_t> columns(half);
+  std::iota(columns.begin(), columns.end(), 0);
+  Value lower = vector::ShuffleOp::create(builder, integers, integers, columns);
+  std::iota(columns.begin(), columns.end(), half);
+  Value upper = vector::ShuffleOp::create(builder, integers, integers, columns);
+  auto constant = [&](int64_t value) {
+    return splat(arith::ConstantIntOp::create(builder, value, 8), half);
+  };
+  Value bytes = arith::OrIOp::create(
+      builder, arith::AndIOp::create(builder, lower, constant(15)),
+      arith::ShLIOp::create(builder, upper, constant(4)));
+  store(bytes, buffer, std::move(indices));
 }
 
 Value QuantizeEmitter::makeSigns(Value i) {
@@ -181,8 +217,8 @@ void QuantizeEmitter::emitBlock(ValueRange block) {
   auto loop = scf::ForOp::create(builder, first, end, one);
   builder.setInsertionPointToStart(loop.getBody());
   Value s = loop.getInductionVar();
-  store(NarrowEmitter::quantize(loadRow(b, h, s), scale), quantized,
-        getIndices(b, h, s));
+  storeNarrow(NarrowEmitter::quantize(loadRow(b, h, s), scale), quantized,
+              getIndices(b, h, s));
 }
 
 void QuantizeEmitter::emit() {
@@ -193,8 +229,10 @@ void QuantizeEmitter::emit() {
   Value b = getSize(input, find('b')), h = getSize(input, find('h')),
         s = getSize(input, find('s'));
   auto type = cast<RankedTensorType>(op.getQuantized().getType());
+  // Each number is one of its own there, also of those in a byte.
   if (output == ReferencePrecision::F32)
-    type = type.clone(builder.getF32Type());
+    type = RankedTensorType::get(op.getInputType().getShape(),
+                                 builder.getF32Type());
   quantized = allocate(type, getIndices(b, h, s));
   Value blocks = one;
   if (int64_t block = op.getBlockRows(); ShapedType::isStatic(block))

@@ -71,6 +71,12 @@ LogicalResult StoreOp::verify() {
   if (getAccumulate() && getPath() == StorePath::OperandSlot)
     return emitOpError() << "expects no path '" << stringifyStorePath(getPath())
                          << "' with 'accumulate'";
+  Type element = getValue().getType().getElementType();
+  if (element.isInteger() &&
+      (getAccumulate() || getPath() != StorePath::Direct))
+    return emitOpError() << "expects floats to be added, or to go through "
+                            "shared memory, but got "
+                         << element;
   return verifySameElementType(
       *this, "value", getValue().getType().getElementType(), "destination",
       getDestination().getType().getElementType());

@@ -47,3 +47,18 @@ func.func @halves(%x: tensor<9x8x6xf16>, %slots: tensor<9xi64>, %pool: tensor<4x
     scales(%scales : tensor<1x1x8x1xf32>) : tensor<9x8x6xf16>, tensor<4x16x8x6xf8E5M2>, tensor<9xi64>
   return %p : tensor<4x16x8x6xf8E5M2>
 }
+
+// What is there already is unpacked, too.
+// CHECK-LABEL: func.func @packed
+// CHECK: scf.parallel
+// CHECK:   arith.shrsi
+// CHECK:   vector.store {{.+}} : memref<4x16x8x16xi8>, vector<16xi8>
+// CHECK: scf.parallel
+// CHECK:   math.roundeven
+// CHECK:   vector.store {{.+}} : memref<4x16x8x16xi8>, vector<16xi8>
+// F32-LABEL: func.func @packed
+// F32-SAME: -> tensor<4x16x8x32xf32>
+func.func @packed(%x: tensor<9x8x32xf16>, %slots: tensor<9xi64>, %pool: tensor<4x16x8x16xi8>, %scales: tensor<1x1x8x1xf32>) -> tensor<4x16x8x16xi8> {
+  %p = attn.append %x to %pool at %slots packed scales(%scales : tensor<1x1x8x1xf32>) : tensor<9x8x32xf16>, tensor<4x16x8x16xi8>, tensor<9xi64>
+  return %p : tensor<4x16x8x16xi8>
+}

@@ -47,3 +47,17 @@ func.func @smooth(%x: tensor<2x4x?x8xf32>) -> tensor<2x4x?x8xf8E5M2> {
   %y, %s = attn.quantize %x smooth : tensor<2x4x?x8xf32> -> tensor<2x4x?x8xf8E5M2>, tensor<2x4x1x1xf32>
   return %y : tensor<2x4x?x8xf8E5M2>
 }
+
+// In f32, the two numbers of a byte are two elements.
+// CHECK-LABEL: func.func @packed
+// CHECK: %[[INTEGERS:.+]] = arith.fptosi %{{.+}} : vector<32xf32> to vector<32xi8>
+// CHECK: vector.shuffle %[[INTEGERS]], %[[INTEGERS]] [0, 1, {{.+}}, 15]
+// CHECK: vector.shuffle %[[INTEGERS]], %[[INTEGERS]] [16, 17, {{.+}}, 31]
+// CHECK: vector.store {{.+}} : memref<2x4x?x16xi8>, vector<16xi8>
+// F32-LABEL: func.func @packed
+// F32-SAME: -> tensor<2x4x?x32xf32>
+// F32-NOT: math.roundeven
+func.func @packed(%x: tensor<2x4x?x32xf32>) -> tensor<2x4x?x16xi8> {
+  %y, %s = attn.quantize %x packed : tensor<2x4x?x32xf32> -> tensor<2x4x?x16xi8>, tensor<2x4x1x1xf32>
+  return %y : tensor<2x4x?x16xi8>
+}

@@ -134,10 +134,18 @@ struct Scales {
                        int64_t dim, mlir::Value place) const;
 };
 
+/// What is packed stands for a multiple of so many columns: each half of a row
+/// is whole instructions, of 16.
+constexpr int64_t kPackedColumns = 32;
+
 /// Whether an i8 of the keys, or of the values, of an attention op holds two
 /// integers of 4 bits.
 bool packsKey(mlir::Operation *op);
 bool packsValue(mlir::Operation *op);
+
+/// The largest number of what is quantized to `element`, of two integers in an
+/// i8 if it `isPacked`; the least one is as far below 0.
+double getLargestNumber(mlir::Type element, bool isPacked);
 
 /// Whether there are scales that differ along a dimension, by its letter.
 bool variesAlong(AttentionOp op, const std::optional<Scales> &scales,

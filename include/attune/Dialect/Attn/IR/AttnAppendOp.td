@@ -35,23 +35,25 @@ def Attn_AppendOp : Attn_Op<"append", [
     x[a], x[b] = x[a] * cos[p,j] - x[b] * sin[p,j], x[b] * cos[p,j] + x[a] * sin[p,j]      p = positions[t]
     ```
 
-    A pool of 8 bits needs scales, by which its elements are to be multiplied: `scales`, which are given, one for each head or one for all, or `row_scales`,
+    A pool of 8 bits or less needs scales, by which its elements are to be multiplied: `scales`, which are given, one for each head or one for all, or `row_scales`,
     a pool of scales, of which a row's is made as `attn.quantize` makes it and written beside the row, in place too. Both lie as the scales of
     `attn.attention` do, and elements are rounded as those of `attn.quantize` are.
+    With `packed`, a pool of i8 holds two integers of 4 bits in each byte, as that op packs them.
 
     **Preconditions**
-    - The head size is static and at least 1, no static size exceeds 2147483647 (append_c1), and rows and pool agree on heads and head size (append_c2).
+    - The head size is static and at least 1, no static size exceeds 2147483647 (append_c1), and rows and pool agree on heads and head size, of which a pool that is `packed` has half (append_c2).
     - There is a slot for each token (append_c3).
     - Both tables of `rotary` have one type, of f32 or of the elements of rows, and between 1 and half of the head size columns; there is a position for each token (append_c4).
       They have a row at least.
-    - A pool of 8 bits has `scales` or `row_scales`, another one neither (append_c5).
+    - A pool of 8 bits or less has `scales` or `row_scales`, another one neither (append_c5).
     - `scales` are 1x1x1x1 or 1x1xHx1 for H heads (append_c6), and `row_scales` have the shape of the pool, with 1 for the head size (append_c7).
       Scales that are given are finite and greater than 0, which is not checked.
+    - What is `packed` is i8, and stands for a multiple of 32 columns; tables of `rotary` then have a multiple of 16 (append_c8).
     - Encodings are absent or `#attn.strided`; no tensor has more bytes than 63 bits can count (attention_c9, attention_c18). No two elements of a pool
       share a place.
 
     **Postconditions**
-    - All is computed in f32 and rounded once, to nearest, halfway to even. Of 8 bits, infinities and what is beyond the largest number are that one.
+    - All is computed in f32 and rounded once, to nearest, halfway to even. Of 8 bits or less, infinities and what is beyond the largest number are that one.
 
     **Example**
     ```mlir
@@ -60,6 +62,9 @@ def Attn_AppendOp : Attn_Op<"append", [
     // Of 8 bits, with a scale for each row.
     %v1, %s1 = attn.append %v to %values at %slots row_scales(%s : tensor<?x16x8x1xf32>)
        : tensor<?x8x128xbf16>, tensor<?x16x8x128xf8E4M3FN>, tensor<?xi64>
+    // Of 4 bits, two in a byte.
+    %v2, %s2 = attn.append %v to %small at %slots packed row_scales(%s : tensor<?x16x8x1xf32>)
+       : tensor<?x8x128xbf16>, tensor<?x16x8x64xi8>, tensor<?xi64>
     ```
 
     **Errors**
@@ -74,17 +79,18 @@ def Attn_AppendOp : Attn_Op<"append", [
     Optional<2DTensorOf<[F16, BF16, F32]>>:$sin,
     Optional<1DTensorOf<[I32, I64]>>:$positions,
     Optional<4DTensorOf<[F32]>>:$scales,
-    4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ]>:$pool,
+    4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8]>:$pool,
     Optional<4DTensorOf<[F32]>>:$rowScales,
     UnitAttr:$interleaved,
+    UnitAttr:$packed,
     OptionalAttr<Schedule_AppendAttr>:$schedule);
   let results = (outs
-    4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ]>:$newPool,
+    4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8]>:$newPool,
     Optional<4DTensorOf<[F32]>>:$newScales);
   let assemblyFormat = [{
     $rows `to` $pool `at` $slots
     (`rotary` `(` $cos^ `,` $sin `,` $positions `:` type($cos) `,` type($sin) `,` type($positions) `)`)?
-    (`interleaved` $interleaved^)?
+    (`interleaved` $interleaved^)? (`packed` $packed^)?
     (`scales` `(` $scales^ `:` type($scales) `)`)? (`row_scales` `(` $rowScales^ `:` type($rowScales) `)`)?
     (`schedule` `(` $schedule^ `)`)? attr-dict-with-keyword
     `:` type($rows) `,` type($pool) `,` type($slots)

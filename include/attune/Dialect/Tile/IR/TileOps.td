@@ -62,9 +62,10 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     tile.store %o, %destination[%row, %c0] : !tile.tile<64x128xbf16, registers>, memref<?x128xbf16>
     ```
 
-    **Errors**: element types or ranks differ; `accumulate` by way of an `operand_slot`.
+    **Errors**: element types or ranks differ; `accumulate` by way of an `operand_slot`; `accumulate`, or a path through shared
+    memory, for i8.
   }];
-  let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat], [1, 2]>:$destination, Variadic<Index>:$indices,
+  let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat, I8], [1, 2]>:$destination, Variadic<Index>:$indices,
                        UnitAttr:$accumulate, DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path,
                        OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
   let builders = [
