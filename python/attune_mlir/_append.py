@@ -15,13 +15,23 @@ _POOLS = {
     "float8_e5m2": "f8E5M2",
     "float8_e4m3fnuz": "f8E4M3FNUZ",
     "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "int8": "i8",
+    _operands.PACKED: "i8",
 }
 _INTEGERS = {"int32": "i32", "int64": "i64"}
+#: Tables have a multiple of so many columns beside integers of 4 bits.
+_PACKED_PAIRS = 16
 
 
 def takes(rows_dtype: str, pool_dtype: str) -> bool:
     """Whether rows of one type, by NumPy's names, can be appended to a pool of another."""
     return rows_dtype in _ROWS and pool_dtype in _POOLS
+
+
+def check_packed_pairs(pairs: int) -> None:
+    """That what is rotated, and what shares bytes, is found in whole tiles."""
+    if pairs % _PACKED_PAIRS:
+        raise ValueError(f"expects a multiple of {_PACKED_PAIRS} columns of cos and sin where bytes hold two, but got {pairs}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,23 +47,24 @@ class Problem:
     #: Type of the tables, that of positions, and the columns of the tables; None where nothing is rotated.
     rotary: tuple[str, str, int] | None
     interleaved: bool
-    #: "one", "heads" or "rows"; None for a pool that is not of 8 bits.
+    #: "one", "heads" or "rows"; None for a pool of 16 bits or more.
     scales: str | None
     #: Whether rows, and the pool, are other than row-major without gaps.
     strided: tuple[bool, bool]
 
     def _make_type(self, sizes: str, dtype: str, strided: bool) -> str:
+        columns = _operands.count_stored(self.head_dim, dtype)
+        sizes = f"{sizes}x{self.heads}x{columns}"
         if not strided:
             return f"tensor<{sizes}x{_POOLS[dtype]}>"
         strides = "?, " * sizes.count("x")
-        step = _operands.get_row_step(self.head_dim, dtype)
+        step = _operands.get_row_step(columns, dtype)
         return f"tensor<{sizes}x{_POOLS[dtype]}, #attn.strided<[{strides}1], divisor = {step}>>"
 
     def make_module(self) -> _compiler.Module:
         """The problem in the attn dialect, with arguments as `append` passes them."""
-        row = f"{self.heads}x{self.head_dim}"
-        rows = self._make_type(f"?x{row}", self.dtype, self.strided[0])
-        pool = self._make_type(f"?x{self.page_size}x{row}", self.pool_dtype, self.strided[1])
+        rows = self._make_type("?", self.dtype, self.strided[0])
+        pool = self._make_type(f"?x{self.page_size}", self.pool_dtype, self.strided[1])
         slots = f"tensor<?x{_INTEGERS[self.slots_dtype]}>"
         arguments, clauses, results, names = [("x", rows), ("slots", slots)], "", [pool], "%p"
         if self.rotary is not None:
@@ -61,6 +72,7 @@ class Problem:
             table, numbers = f"tensor<?x{pairs}x{_ROWS[dtype]}>", f"tensor<?x{_INTEGERS[positions]}>"
             arguments += [("cos", table), ("sin", table), ("positions", numbers)]
             clauses += f" rotary(%cos, %sin, %positions : {table}, {table}, {numbers})" + " interleaved" * self.interleaved
+        clauses += " packed" * (self.pool_dtype == _operands.PACKED)
         given = {"one": "1x1x1x1", "heads": f"1x1x{self.heads}x1"}
         if self.scales in given:
             arguments.append(("scales", f"tensor<{given[self.scales]}xf32>"))
@@ -95,13 +107,15 @@ def append(
     """Writes new keys, or values, into the pages of a cache.
 
     rows        array [tokens, kv_heads, head_dim] in float16, bfloat16 or float32
-    pool        array [pages, page_size, kv_heads, head_dim] that is written, in one of these types or in a float of 8 bits
+    pool        array [pages, page_size, kv_heads, head_dim] that is written, in one of these types, in a float of 8 bits, in int8, or in
+                uint8 for integers of 4 bits, two in a byte: then head_dim is a multiple of 32, of which the pool has half
     slots       [tokens], int32 or int64: the place of each token in the pool, page * page_size + row. Tokens with another number, as one
                 below 0, are left out; which one of several with one slot is written is not defined
-    cos, sin    rotate rows before: [longest, pairs], float32 or in the type of rows. The first 2 * pairs elements of a row are rotated
+    cos, sin    rotate rows before: [longest, pairs], float32 or in the type of rows. The first 2 * pairs elements of a row are rotated.
+                Beside 4 bits, pairs are a multiple of 16
     positions   [tokens], int32 or int64: the row of `cos` and `sin` of each token; one that they do not have counts as their last
     interleaved rotates element 2 * i with 2 * i + 1, not i with pairs + i
-    scales      of a pool of 8 bits, float32: what its elements are to be multiplied by, one, or one for each head
+    scales      of a pool of 8 bits or less, float32: what its elements are to be multiplied by, one, or one for each head
     row_scales  [pages, page_size, kv_heads], float32, instead: is written as well, with a scale of each row as `quantize` chooses it
     stream      as of `attention`
     chip        as of `attention`
@@ -129,10 +143,14 @@ def _compute(given: dict[str, Any], interleaved: bool, stream: int | None, chip:
     dtype, pool_dtype = _read_types(tensors)
     tokens, heads, head_dim = tensors["rows"].shape
     pages, page_size, *row = tensors["pool"].shape
-    if row != [heads, head_dim] or 0 in row:
+    if pool_dtype == _operands.PACKED:
+        _operands.check_packed(head_dim, "rows")
+    if row != [heads, _operands.count_stored(head_dim, pool_dtype)] or 0 in row:
         found = f"{tuple(tensors['rows'].shape)} and {tuple(tensors['pool'].shape)}"
         raise ValueError(f"expects rows and pool to have equal heads and head dimensions of at least 1, but got shapes {found}")
     rotary = _read_rotary(tensors, dtype, {name: given[name] for name in ("cos", "sin", "positions")})
+    if pool_dtype == _operands.PACKED and rotary is not None:
+        check_packed_pairs(rotary[2])
     if interleaved and rotary is None:
         raise ValueError("expects interleaved with cos, sin and positions alone")
     scales = _read_scales(tensors, pool_dtype, given["scales"], given["row_scales"])
@@ -211,7 +229,7 @@ def _read_rotary(tensors: dict[str, _native.Tensor], dtype: str, given: dict[str
 def _read_scales(tensors: dict[str, _native.Tensor], pool_dtype: str, scales: Any, row_scales: Any) -> str | None:
     """Adds what is there, and gives what it is."""
     given = [name for name, array in (("scales", scales), ("row_scales", row_scales)) if array is not None]
-    if not _operands.is_float8(pool_dtype):
+    if pool_dtype in _ROWS:
         if given:
             raise ValueError(f"expects {given[0]} for a pool of 8 bits alone, but got some for {pool_dtype}")
         return None

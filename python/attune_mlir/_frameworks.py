@@ -189,13 +189,21 @@ def is_narrow(array: object) -> bool:
 
 
 def name_float8(dtype: object, name: str) -> str | None:
-    """The name of a type of 8 bits, which a framework has or which is named; None stays."""
+    """The name of a float of 8 bits, which a framework has or which is named; None stays."""
     if dtype is None:
         return None
     # A type of ml_dtypes is a class of Python.
     found = getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
     if found not in _FLOAT8_SET:
         raise TypeError(f"expects {name} to be a type of 8 bits ({', '.join(sorted(_FLOAT8_SET))}) or None, but got {found!r}")
+    return found
+
+
+def name_narrow(dtype: object, name: str) -> str:
+    """The name of a type of 8 bits, of which "uint8" holds two integers of 4 bits."""
+    found = getattr(dtype, "__name__", str(dtype)).removeprefix("torch.")
+    if found not in _NARROW_SET:
+        raise TypeError(f"expects {name} to be a type of 8 bits ({', '.join(sorted(_NARROW_SET))}), but got {found!r}")
     return found
 
 

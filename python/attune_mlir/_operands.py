@@ -58,6 +58,11 @@ def count_columns(tensor: _native.Tensor, name: str) -> int:
     return 2 * size
 
 
+def count_stored(columns: int, dtype: str) -> int:
+    """How many elements of an array so many columns are."""
+    return columns // 2 if dtype == PACKED else columns
+
+
 def check_packed(columns: int, name: str) -> None:
     """That halves of a row are whole matrix instructions."""
     if columns % _PACKED_COLUMNS:

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Sequence
 
 from . import _operands
-from ._append import append, takes
+from ._append import append, check_packed_pairs, takes
 
 if typing.TYPE_CHECKING:
     import torch
@@ -202,6 +202,8 @@ class PagedCache:
                 f"expects cos and sin of one shape, with at least {longest} rows and from 1 to {most} columns, "
                 f"but got {tuple(cos.shape)} and {tuple(sin.shape)}"
             )
+        if self.keys.dtype == torch.uint8:
+            check_packed_pairs(int(cos.shape[1]))
 
     @staticmethod
     def _uses_kernel(rows: torch.Tensor, pool: torch.Tensor) -> bool:
@@ -252,7 +254,7 @@ class PagedCache:
             scales = scales.reshape(1, 1)
         # PyTorch makes NaN of what is too large, and has no such assignment for 8 bits.
         quotients = (rows * (1 / scales)[..., None]).clamp(-largest, largest)
-        small = (quotients.round() if is_integer else quotients).to(torch.int8 if is_packed else pool.dtype)
+        small = (quotients.round().nan_to_num(0) if is_integer else quotients).to(torch.int8 if is_packed else pool.dtype)
         if is_packed:
             lower, upper = small.chunk(2, dim=-1)
             small = (lower & 15) | (upper << 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Queries, keys and values in 8 bits, with what they are to be multiplied by."""
+"""Queries, keys and values in 8 bits or 4, with what they are to be multiplied by."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _RESULTS = {
     "float8_e5m2": "f8E5M2",
     "float8_e4m3fnuz": "f8E4M3FNUZ",
     "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "int8": "i8",
+    _operands.PACKED: "i8",
 }
 
 
@@ -39,9 +41,10 @@ class Problem:
         shape = f"?x?x{self.heads}"
         taken = f"tensor<{shape}x{self.head_dim}x{_INPUTS[self.dtype]}{layout}>"
         count = "1" if self.rows is None else "?"
-        results = f"tensor<{shape}x{self.head_dim}x{_RESULTS[self.out_dtype]}>, tensor<?x{count}x{self.heads}x1xf32>"
+        columns = _operands.count_stored(self.head_dim, self.out_dtype)
+        results = f"tensor<{shape}x{columns}x{_RESULTS[self.out_dtype]}>, tensor<?x{count}x{self.heads}x1xf32>"
         clauses = f" blocks [1, {self.rows}, 1, 1]" if (self.rows or 1) > 1 else ""
-        clauses += " smooth" * self.smooth + " rotate" * self.rotate
+        clauses += " smooth" * self.smooth + " rotate" * self.rotate + " packed" * (self.out_dtype == _operands.PACKED)
         return _compiler.parse(
             f"func.func @quantize(%x: {taken}) -> ({results}) {{\n"
             f"  %y, %s = attn.quantize %x{clauses} order(bshd) : {taken} -> {results}\n"
@@ -59,10 +62,12 @@ def quantize(
     stream: int | None = None,
     chip: str | None = None,
 ) -> tuple[Any, Any]:
-    """Elements in 8 bits, and scales in float32: x is about quantized * scales.
+    """Elements in 8 bits or 4, and scales in float32: x is about quantized * scales.
 
     x           array [batch, seq, heads, head_dim] in float16, bfloat16 or float32, or packed [total, heads, head_dim]
-    dtype       of the result: float8_e4m3fn, float8_e5m2, or those with fnuz, as a name or a type of the framework
+    dtype       of the result: float8_e4m3fn, float8_e5m2, those with fnuz, int8, or uint8 for integers of 4 bits, two in a byte, as a
+                name or a type of the framework. Integers are keys and values; of 4 bits, head_dim is a multiple of 32, of which the
+                result has half
     scale_rows  how many rows of a head share a scale, which then are [batch, blocks, heads], or [blocks, heads] of what is packed.
                 With 1, and with None, for all rows of a head, [batch, heads] or [1, heads], they are what `attention`, `decode` and
                 `varlen` take as q_descale, k_descale and v_descale
@@ -72,12 +77,11 @@ def quantize(
     stream      as of `attention`
     chip        as of `attention`
 
-    A scale is the largest finite amount it is for, divided by the largest number of the dtype; 1 for zeros. Elements are rounded to
-    nearest, ties to even; infinite ones become the largest number, and NaN stays NaN. No gradients pass. Errors are those of `attention`.
+    A scale is the largest finite amount it is for, divided by the largest number of the dtype, 127 or 7 for integers; 1 for zeros.
+    Elements are rounded to nearest, ties to even; infinite ones become the largest number, and NaN stays NaN, or becomes the integer 0.
+    No gradients pass. Errors are those of `attention`.
     """
-    out_dtype = _frameworks.name_float8(dtype, "dtype")
-    if out_dtype is None:
-        raise TypeError("expects dtype to be a type of 8 bits, but got None")
+    out_dtype = _frameworks.name_narrow(dtype, "dtype")
     if scale_rows is not None and scale_rows < 1:
         raise ValueError(f"expects scale_rows to be None or at least 1, but got {scale_rows}")
     if _frameworks.is_watched("stream", stream is None, x):
@@ -93,7 +97,7 @@ def _shape_results(quantized: Any, scales: Any, x: Any, scale_rows: int | None) 
     shape = tuple(x.shape)
     batch, blocks, heads, _ = scales.shape
     if len(shape) == 3:
-        return quantized.reshape(shape), scales.reshape((blocks, heads))
+        return quantized.reshape((*shape[:2], quantized.shape[-1])), scales.reshape((blocks, heads))
     return quantized, scales.reshape((batch, heads) if scale_rows is None else (batch, blocks, heads))
 
 
@@ -114,15 +118,18 @@ def _compute(
         raise ValueError(f"expects at least one head and one element in each, but got x of shape {found}")
     if rotate and head_dim & (head_dim - 1):
         raise ValueError(f"expects a head dimension that is a power of 2 to rotate, but got {head_dim}")
+    if out_dtype == _operands.PACKED:
+        _operands.check_packed(head_dim, "x")
     _operands.check_address(tensor, "x")
     strided = not _operands.normalize_strides(tensor, "x")
     place = _frameworks.get_device(tensor, "x")
     framework = _frameworks.find_framework(x)
     of_scales = batch, 1 if scale_rows is None else -(-seq // scale_rows), heads, 1
-    arrays = framework.empty(x, shape, out_dtype), framework.empty(x, of_scales, "float32")
+    of_result = *shape[:3], _operands.count_stored(head_dim, out_dtype)
+    arrays = framework.empty(x, of_result, out_dtype), framework.empty(x, of_scales, "float32")
     results: list[_native.Tensor] = [
         _operands.make_output(array, name, size, element, place)
-        for array, name, size, element in zip(arrays, ("quantized", "scales"), (shape, of_scales), (out_dtype, "float32"), strict=True)
+        for array, name, size, element in zip(arrays, ("quantized", "scales"), (of_result, of_scales), (out_dtype, "float32"), strict=True)
     ]
     if 0 not in of_scales:
         problem = Problem(dtype, out_dtype, heads, head_dim, scale_rows, smooth, rotate, strided)

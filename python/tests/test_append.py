@@ -87,24 +87,45 @@ def test_rotated(table, size, pairs, interleaved):
     np.testing.assert_allclose(pool, expected, rtol=0, atol=1e-6)
 
 
+def get_largest(kind):
+    """Integers of uint8 have 4 bits."""
+    return F32({np.int8: 127, np.uint8: 7}.get(kind) or ml_dtypes.finfo(kind).max)
+
+
 def find_scales(rows, kind):
     amounts = np.abs(rows)
     amounts = np.where(amounts < np.inf, amounts, F32(0)).max(axis=-1)
-    return np.where(amounts == 0, F32(1), np.maximum(amounts / F32(ml_dtypes.finfo(kind).max), F32(2.0**-126)))
+    return np.where(amounts == 0, F32(1), np.maximum(amounts / get_largest(kind), F32(2.0**-126)))
 
 
 def narrow(rows, scales, kind):
-    largest = F32(ml_dtypes.finfo(kind).max)
+    largest = get_largest(kind)
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.clip(rows * (F32(1) / scales)[..., None], -largest, largest).astype(kind)
+        quotients = np.clip(rows * (F32(1) / scales)[..., None], -largest, largest)
+    if kind not in (np.int8, np.uint8):
+        return quotients.astype(kind)
+    numbers = np.nan_to_num(np.rint(quotients)).astype(np.int8)
+    if kind == np.int8:
+        return numbers
+    low, high = np.split(numbers, 2, axis=-1)
+    return ((low & 15) | (high << 4)).view(np.uint8)
 
 
-@pytest.mark.parametrize("kind", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
-@pytest.mark.parametrize(("heads", "size"), [(2, 64), (5, 20)])
+def make_pool(kind, heads, size):
+    if kind not in (np.int8, np.uint8):
+        return make(2, PAGES, PAGE_SIZE, heads, size).astype(kind)
+    size = size // 2 if kind == np.uint8 else size
+    return np.random.default_rng(2).integers(0, 256, (PAGES, PAGE_SIZE, heads, size), np.uint8).view(kind)
+
+
+@pytest.mark.parametrize("kind", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, np.int8, np.uint8])
+@pytest.mark.parametrize(("heads", "size"), [(2, 64), (5, 20), (3, 96)])
 def test_scales_of_rows(heads, size, kind):
+    if kind == np.uint8 and size % 32:
+        pytest.skip("bytes do not hold such rows")
     rows = make(1, 11, heads, size).astype(F32)
     rows[2], rows[3, 0, 1], rows[3, 0, 2], rows[4, 0, 3] = 0, np.inf, -np.inf, np.nan
-    pool = make(2, PAGES, PAGE_SIZE, heads, size).astype(kind)
+    pool = make_pool(kind, heads, size)
     row_scales = make(3, PAGES, PAGE_SIZE, heads).astype(F32)
     slots = make_slots(11)
     scales = find_scales(rows, kind)
@@ -114,15 +135,31 @@ def test_scales_of_rows(heads, size, kind):
     np.testing.assert_array_equal(pool.astype(F32), expected.astype(F32))
 
 
+@pytest.mark.parametrize("kind", [ml_dtypes.float8_e4m3fn, np.int8, np.uint8])
 @pytest.mark.parametrize("given", [0.02, [0.02, 0.05], [[0.02, 0.05]]], ids=str)
-def test_scales_that_are_given(given):
-    kind = ml_dtypes.float8_e4m3fn
-    rows, pool = make(1, 11, 2, 64).astype(ml_dtypes.bfloat16), make(2, PAGES, PAGE_SIZE, 2, 64).astype(kind)
+def test_scales_that_are_given(given, kind):
+    rows, pool = make(1, 11, 2, 64).astype(ml_dtypes.bfloat16), make_pool(kind, 2, 64)
     rows[0] *= 1000
     scales, slots = np.array(given, F32), make_slots(11)
     expected = put(pool, slots, narrow(rows.astype(F32), np.broadcast_to(scales.reshape(1, -1), (11, 2)), kind))
     attune.append(rows, pool, slots, scales=scales)
     np.testing.assert_array_equal(pool.view(np.uint8), expected.view(np.uint8))
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+@pytest.mark.parametrize("pairs", [16, 32])
+def test_rotated_in_bytes(pairs, interleaved):
+    rows, pool, angles = make(1, 11, 3, 64).astype(np.float16), make_pool(np.uint8, 3, 64), make(3, 40, pairs).astype(F32)
+    positions, slots = np.arange(11, dtype=np.int32), make_slots(11)
+    row_scales = np.ones((PAGES, PAGE_SIZE, 3), F32)
+    turned = rotate(rows, np.cos(angles), np.sin(angles), positions, interleaved)
+    scales = find_scales(turned, np.uint8)
+    expected = put(pool, slots, narrow(turned, scales, np.uint8))
+    options = {"cos": np.cos(angles), "sin": np.sin(angles), "positions": positions, "interleaved": interleaved}
+    attune.append(rows, pool, slots, **options, row_scales=row_scales)
+    np.testing.assert_allclose(row_scales, put(np.ones_like(row_scales), slots, scales), rtol=1e-6)
+    # Sums of two products are rounded once or twice.
+    assert (pool != expected).mean() < 0.01
 
 
 def test_nothing():
@@ -142,7 +179,13 @@ NARROW, SCALES = np.zeros((2, 4, 2, 8), ml_dtypes.float8_e4m3fn), np.zeros((2, 4
     [
         (TypeError, "expects rows of float16, bfloat16 or float32, but got int64", {"rows": np.zeros((3, 2, 8), np.int64)}),
         (ValueError, r"expects rows to have 3 dimensions, but got shape \(3, 16\)", {"rows": ROWS.reshape(3, 16)}),
-        (TypeError, "expects a pool of float16, .*, but got int8", {"pool": np.zeros((2, 4, 2, 8), np.int8)}),
+        (TypeError, "expects a pool of float16, .*, but got int16", {"pool": np.zeros((2, 4, 2, 8), np.int16)}),
+        (ValueError, "expects scales or row_scales for a pool of int8, but got neither", {"pool": np.zeros((2, 4, 2, 8), np.int8)}),
+        (
+            ValueError,
+            "expects rows to have a multiple of 32 columns where bytes hold two, but got 8",
+            {"pool": np.zeros((2, 4, 2, 4), np.uint8), "scales": np.ones(1, F32)},
+        ),
         (
             ValueError,
             r"expects rows and pool to have equal heads .* but got shapes \(3, 2, 8\) and \(2, 4, 1, 8\)",

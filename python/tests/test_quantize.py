@@ -9,7 +9,9 @@ from conftest import reference
 import attune_mlir as attune
 
 F32 = np.float32
-TYPES = ["float8_e4m3fn", "float8_e5m2"]
+#: Of integers; those of uint8 have 4 bits.
+LARGEST = {"int8": 127, "uint8": 7}
+TYPES = ["float8_e4m3fn", "float8_e5m2", *LARGEST]
 
 
 def hadamard(size):
@@ -20,8 +22,8 @@ def hadamard(size):
 
 def quantize_in_float32(x, dtype, rows):
     """Of [batch, seq, heads, size]."""
-    kind = getattr(ml_dtypes, dtype)
-    largest = F32(ml_dtypes.finfo(kind).max)
+    kind, largest = (np.int8, F32(LARGEST[dtype])) if dtype in LARGEST else (getattr(ml_dtypes, dtype), None)
+    largest = F32(ml_dtypes.finfo(kind).max) if largest is None else largest
     x = x.astype(F32)
     seq = x.shape[1]
     rows = rows or seq
@@ -33,12 +35,20 @@ def quantize_in_float32(x, dtype, rows):
             scales.append(np.where(amount == 0, F32(1), np.maximum(amount / largest, F32(2.0**-126))))
         scales = np.stack(scales, axis=1)
         inverses = np.repeat(F32(1) / scales, rows, axis=1)[:, :seq, :, None]
-        return np.clip(x * inverses, -largest, largest).astype(kind), scales
+        quotients = np.clip(x * inverses, -largest, largest)
+        if dtype in LARGEST:
+            quotients = np.nan_to_num(np.rint(quotients))
+        return (pack if dtype == "uint8" else np.asarray)(quotients.astype(kind)), scales
+
+
+def pack(x):
+    low, high = np.split(x, 2, axis=-1)
+    return ((low & 15) | (high << 4)).view(np.uint8)
 
 
 def check(x, rows=1, dtype="float8_e4m3fn", **options):
     quantized, scales = attune.quantize(x, dtype=dtype, scale_rows=rows, **options)
-    expected, expected_scales = quantize_in_float32(x, dtype, rows)
+    expected, expected_scales = quantize_in_float32(x, np.dtype(dtype).name if isinstance(dtype, type) else dtype, rows)
     assert scales.dtype == F32 and quantized.dtype == expected.dtype
     np.testing.assert_array_equal(scales, expected_scales[:, 0] if rows is None else expected_scales)
     np.testing.assert_array_equal(quantized.view(np.uint8), expected.view(np.uint8))
@@ -52,18 +62,20 @@ def test_bits(kind, rows, dtype):
     check(x, rows, dtype)
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", *LARGEST])
 @pytest.mark.parametrize("rows", [1, 16, None])
-def test_what_is_no_number(rows):
-    x = np.random.default_rng(2).standard_normal((1, 45, 2, 16)).astype(F32)
+def test_what_is_no_number(rows, dtype):
+    x = np.random.default_rng(2).standard_normal((1, 45, 2, 32)).astype(F32)
     x[0, :16] = 0
     x[0, 20, 0, 3], x[0, 20, 1, 4], x[0, 21, 0, 5], x[0, 22] = np.inf, -np.inf, np.nan, np.nan
     x[0, 23] *= F32(1e30)
     x[0, 24] *= F32(1e-30)
-    quantized, scales = attune.quantize(x, scale_rows=rows)
-    expected, expected_scales = quantize_in_float32(x, "float8_e4m3fn", rows)
+    quantized, scales = attune.quantize(x, dtype=dtype, scale_rows=rows)
+    expected, expected_scales = quantize_in_float32(x, dtype, rows)
     np.testing.assert_array_equal(scales, expected_scales[:, 0] if rows is None else expected_scales)
     np.testing.assert_array_equal(quantized.astype(F32), expected.astype(F32))
-    assert quantized[0, 20, 0, 3] == 448 and np.isnan(quantized[0, 21, 0, 5].astype(F32))
+    if dtype == "float8_e4m3fn":
+        assert quantized[0, 20, 0, 3] == 448 and np.isnan(quantized[0, 21, 0, 5].astype(F32))
 
 
 def test_rotated():
@@ -108,6 +120,9 @@ def test_packed():
     # Rows of a larger tensor.
     rows = np.random.default_rng(5).standard_normal((1, 21, 4, 32)).astype(np.float16)[:, :, 1:3]
     check(rows, 16)
+    check(rows, 16, np.int8)
+    quantized, scales = attune.quantize(x, dtype=np.uint8, scale_rows=8)
+    assert quantized.shape == (21, 2, 16) and scales.shape == (3, 2)
 
 
 def test_nothing_to_quantize():
@@ -128,10 +143,25 @@ def test_attention():
         np.testing.assert_allclose(out.astype(F32), expected, atol=0.12)
 
 
+@pytest.mark.parametrize(("dtype", "atol"), [("int8", 0.02), ("uint8", 0.35)])
+def test_attention_of_integers(dtype, atol):
+    """Keys are rotated, and so are queries."""
+    q, k, v = np.random.default_rng(6).standard_normal((3, 1, 40, 2, 64)).astype(np.float16)
+    expected, _ = reference(q, k, v)
+    rotated = (q.astype(np.float64) @ hadamard(64)).astype(np.float16)
+    k8, ks = attune.quantize(k, dtype=dtype, rotate=True, smooth=True)
+    v8, vs = attune.quantize(v, dtype=dtype)
+    out = attune.attention(rotated, k8, v8, k_descale=ks, v_descale=vs)
+    np.testing.assert_allclose(out.astype(F32), expected, atol=atol)
+
+
 def test_errors():
     x = np.zeros((1, 2, 1, 32), np.float16)
-    with pytest.raises(TypeError, match="expects dtype to be a type of 8 bits"):
-        attune.quantize(x, dtype="float16")
+    for dtype in ("float16", None):
+        with pytest.raises(TypeError, match="expects dtype to be a type of 8 bits"):
+            attune.quantize(x, dtype=dtype)
+    with pytest.raises(ValueError, match="expects x to have a multiple of 32 columns where bytes hold two, but got 48"):
+        attune.quantize(np.zeros((1, 2, 1, 48), np.float16), dtype="uint8")
     with pytest.raises(ValueError, match="expects scale_rows to be None or at least 1, but got 0"):
         attune.quantize(x, scale_rows=0)
     with pytest.raises(TypeError, match="expects x of float16, bfloat16 or float32, but got float64"):

@@ -29,7 +29,7 @@ def fill(options, monkeypatch, *, kernel):
     return cache
 
 
-NARROW = [torch.float8_e4m3fn, torch.float8_e5m2]
+NARROW = [torch.float8_e4m3fn, torch.float8_e5m2, torch.int8, torch.uint8]
 KINDS = [*((dtype, False) for dtype in (torch.bfloat16, torch.float16, torch.float32, *NARROW)), *((dtype, True) for dtype in NARROW)]
 
 
@@ -40,7 +40,7 @@ def test_caches(interleaved, given, dtype, monkeypatch):
     if given:
         options |= {"k_descale": torch.tensor(0.02), "v_descale": torch.tensor([[0.02, 0.01]])}
     if interleaved is not None:
-        angles = make(7, 40, 24, dtype=torch.float32)
+        angles = make(7, 40, 16 if dtype == torch.uint8 else 24, dtype=torch.float32)
         options |= {"cos": angles.cos(), "sin": angles.sin(), "interleaved": interleaved}
     expected, found = (fill(options, monkeypatch, kernel=kernel) for kernel in (False, True))
     for name in ("k_descale", "v_descale", "lengths", "block_table"):
@@ -48,7 +48,9 @@ def test_caches(interleaved, given, dtype, monkeypatch):
         if one is not None:
             torch.testing.assert_close(one, other, rtol=1e-6 if "k_" in name else 0, atol=0)
     torch.testing.assert_close(found.values.float(), expected.values.float(), rtol=0, atol=0)
-    if interleaved is None:
+    if not dtype.is_floating_point:
+        assert (found.keys != expected.keys).float().mean() <= (0 if interleaved is None else 0.01)
+    elif interleaved is None:
         torch.testing.assert_close(found.keys.float(), expected.keys.float(), rtol=0, atol=0)
     else:
         # Sums of two products, which are rounded once or twice: neighbours of a few.
@@ -86,6 +88,12 @@ def test_errors_of_tables():
     ):
         with pytest.raises(ValueError, match=text):
             attune.PagedCache(12, 8, **SIZES, **options)
+
+
+def test_errors_of_bytes():
+    table = torch.zeros(40, 24)
+    with pytest.raises(ValueError, match="expects a multiple of 16 columns of cos and sin where bytes hold two, but got 24"):
+        attune.PagedCache(12, 8, **SIZES, dtype=torch.uint8, cos=table, sin=table)
 
 
 def test_known_calls(device, monkeypatch, capfd):
