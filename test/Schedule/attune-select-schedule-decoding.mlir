@@ -112,3 +112,16 @@ func.func @narrow(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x128xf8E4M3F
   %o = attn.attention %q, %k, %k : tensor<16x32x1x128xbf16>, tensor<16x8x4096x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>
   return %o : tensor<16x32x1x128xbf16>
 }
+
+// As many of these share the keys of many sequences as each has some thousands of, whatever their lengths are.
+// CHECK-LABEL: func.func @narrow_of_lengths
+// CHECK: schedule(<{{.*}}numWarps = 1, {{.*}}splitK = 16>)
+// CHECK: schedule(<{{.*}}numWarps = 1, {{.*}}splitK = 4>)
+func.func @narrow_of_lengths(%q: tensor<64x32x1x128xbf16>, %k: tensor<8192x8x64x128xf8E4M3FN>, %n: tensor<64xi32>, %long: tensor<64x512xi32>, %short: tensor<64x128xi32>)
+    -> (tensor<64x32x1x128xbf16>, tensor<64x32x1x128xbf16>) {
+  %a = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) pages(%long : tensor<64x512xi32>)
+      : tensor<64x32x1x128xbf16>, tensor<8192x8x64x128xf8E4M3FN>, tensor<8192x8x64x128xf8E4M3FN>
+  %b = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) pages(%short : tensor<64x128xi32>)
+      : tensor<64x32x1x128xbf16>, tensor<8192x8x64x128xf8E4M3FN>, tensor<8192x8x64x128xf8E4M3FN>
+  return %a, %b : tensor<64x32x1x128xbf16>, tensor<64x32x1x128xbf16>
+}

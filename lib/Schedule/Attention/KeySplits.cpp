@@ -18,10 +18,13 @@ bool attune::hasFewQueries(const AttentionProblem &problem) {
 /// something.
 static AttentionAttr balanceKeys(const AttentionProblem &problem,
                                  AttentionAttr schedule, TargetAttr target) {
-  constexpr int64_t kMostParts = 4;
-  auto parts = std::min(static_cast<int64_t>(llvm::PowerOf2Ceil(
-                            llvm::divideCeil(problem.seqK, kLongKeys))),
-                        kMostParts);
+  // Single warps are slow, and many.
+  bool areWarps = countSingleWarps(problem, schedule, target) > 1;
+  constexpr int64_t kKeysOfWarp = 2048, kMostOfWarps = 16, kMostParts = 4;
+  auto parts =
+      std::min(static_cast<int64_t>(llvm::PowerOf2Ceil(llvm::divideCeil(
+                   problem.seqK, areWarps ? kKeysOfWarp : kLongKeys))),
+               areWarps ? kMostOfWarps : kMostParts);
   // Where they are not handed out, parts even out if there are more of them, or
   // if a second workgroup of the SM fills what one leaves.
   if (parts > 1 && schedule.getPersistent() == schedule::Persistent::None &&
