@@ -90,7 +90,6 @@ def check_options(
 
 def check_dropout(dropout_p: Any) -> float:
     """A probability that weights may be dropped with."""
-    # Each call asks, and nearly all have the default.
     if type(dropout_p) is not float and (isinstance(dropout_p, bool) or not isinstance(dropout_p, numbers.Real)):
         raise TypeError(f"expects dropout_p to be a number, but got {_frameworks.describe_type(dropout_p)}")
     probability = float(dropout_p)
@@ -162,7 +161,8 @@ def attention(
     """
     has_functions = not (score_mod is mask_mod is block_mask is None)
     has_scales = not (q_descale is k_descale is v_descale is weights is None)
-    probability = check_dropout(dropout_p)
+    # Nearly all calls have the default.
+    probability = 0.0 if type(dropout_p) is float and dropout_p == 0 else check_dropout(dropout_p)
     has_dropout = probability > 0
     if has_dropout and (has_scales or any(map(_frameworks.is_narrow, (q, k, v)))):
         raise NotImplementedError("expects no scales or operands of 8 bits beside dropout_p, but got some")

@@ -185,7 +185,11 @@ def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Ten
 
 def is_narrow(array: object) -> bool:
     """Whether an array's elements have 8 bits: floats, or one or two signed integers in the place of floats."""
-    return str(getattr(array, "dtype", "")).removeprefix("torch.") in _NARROW_SET
+    dtype = getattr(array, "dtype", None)
+    size = getattr(dtype, "itemsize", None)
+    # Nearly all have 16, and names of types take time.
+    is_wide = type(size) is int and size > 1
+    return not is_wide and str(dtype).removeprefix("torch.") in _NARROW_SET
 
 
 def name_float8(dtype: object, name: str) -> str | None:

@@ -397,7 +397,7 @@ for _device in ("cpu", "cuda"):
     _library.impl("attention", make_autocast(_device, _operator), f"Autocast{_device.upper()}")
 
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter, type(None))
+_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
 
 
 def is_traced(*arrays: Any) -> bool:
@@ -407,7 +407,10 @@ def is_traced(*arrays: Any) -> bool:
         or torch._C._len_torch_dispatch_stack()
         or torch._C._len_torch_function_stack()
         or is_transformed()
-        or any(type(x) not in _PLAIN and (isinstance(x, torch.Tensor) or type(x).__module__.startswith("torch.")) for x in arrays)
+        or (
+            not _PLAIN.issuperset(map(type, arrays))
+            and any(type(x) not in _PLAIN and (isinstance(x, torch.Tensor) or type(x).__module__.startswith("torch.")) for x in arrays)
+        )
     )
 
 

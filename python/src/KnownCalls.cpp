@@ -97,6 +97,8 @@ std::shared_ptr<Call> Call::make(std::shared_ptr<Kernel> kernel,
     else if (!isGiven[i])
       call->kept.push_back(tensors[i].getOwner());
   }
+  if (call->results.size() + call->workspaces.size() > kMaxMade)
+    return nullptr;
   // Of these, sizes and strides are what is needed later.
   for (Tensor &tensor : tensors)
     tensor.release();
@@ -116,7 +118,7 @@ Call::~Call() {
   kept.clear();
 }
 
-bool Call::launch(const std::vector<uint64_t> &addresses, void *stream,
+bool Call::launch(const Addresses &addresses, void *stream,
                   AttuneError &error) {
   std::lock_guard<std::mutex> lock(mutex);
   const Prepared *found = nullptr;
@@ -124,7 +126,7 @@ bool Call::launch(const std::vector<uint64_t> &addresses, void *stream,
     if (known.launch && known.addresses == addresses)
       found = &known;
   if (!found) {
-    const uint64_t *address = addresses.data();
+    const uint64_t *address = addresses.begin();
     for (size_t place : inputs)
       arguments[place].address = *address++;
     for (const std::vector<Memory> *memories : {&results, &workspaces})

@@ -32,6 +32,8 @@ struct View {
 };
 
 constexpr size_t kMaxInputs = 12, kMaxRank = 4;
+/// Results and workspaces of a call that is known.
+constexpr size_t kMaxMade = 16;
 /// Device types and a type code of DLPack.
 constexpr int32_t kDeviceCPU = 1, kDeviceCUDA = 2, kDeviceROCm = 10;
 constexpr uint8_t kUInt = 1;
@@ -72,17 +74,37 @@ public:
     return size == other.size &&
            std::equal(words.begin(), words.begin() + size, other.words.begin());
   }
+  /// A sum, of which no term waits for another.
   size_t getHash() const {
-    uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < size; ++i)
-      hash = (hash ^ static_cast<uint64_t>(words[i])) * 1099511628211u;
-    return hash ^ (hash >> 32);
+    uint64_t hash = size, factor = 0x9e3779b97f4a7c15u;
+    for (size_t i = 0; i < size; ++i) {
+      auto word = static_cast<uint64_t>(words[i]);
+      hash += (word ^ (word >> 29)) * factor;
+      factor += 0xbf58476d1ce4e5b8u; // which leaves it odd
+    }
+    hash = (hash ^ (hash >> 32)) * 0x94d049bb133111ebu;
+    return hash ^ (hash >> 29);
   }
 
 private:
   static constexpr size_t kNumWords = 6 + kMaxInputs * (2 + 2 * kMaxRank);
   size_t size = 0;
   std::array<int64_t, kNumWords> words;
+};
+
+/// Addresses of a launch: of the inputs, of the results, of the workspaces.
+class Addresses {
+public:
+  void add(uint64_t address) { words[size++] = address; }
+  const uint64_t *begin() const { return words.data(); }
+  bool operator==(const Addresses &other) const {
+    return size == other.size &&
+           std::equal(begin(), begin() + size, other.begin());
+  }
+
+private:
+  size_t size = 0;
+  std::array<uint64_t, kMaxInputs + kMaxMade> words;
 };
 
 /// A call as it was made.
@@ -111,10 +133,8 @@ public:
   /// for no graph.
   bool keepsMemory() const { return !kept.empty(); }
 
-  /// Queues it. Addresses are those of the inputs, then of `results`, then of
-  /// `workspaces`.
-  bool launch(const std::vector<uint64_t> &addresses, void *stream,
-              AttuneError &error);
+  /// Queues it.
+  bool launch(const Addresses &addresses, void *stream, AttuneError &error);
 
 private:
   Call() = default;
@@ -130,7 +150,7 @@ private:
   /// Launches of the last addresses, which come back in loops. Preparing one
   /// makes tensor maps.
   struct Prepared {
-    std::vector<uint64_t> addresses;
+    Addresses addresses;
     runtime::Launch launch;
   };
   std::array<Prepared, 4> prepared;

@@ -155,17 +155,17 @@ static bool readTensor(TorchTensor tensor, View &view) {
       torch->getDeviceType(tensor, &deviceType) ||
       torch->getDeviceNumber(tensor, &view.deviceNumber))
     return false;
-  bool isCPU = deviceType == torch->getCPU();
-  if (!isCPU && (deviceType != torch->getCUDA() || !torch->getStream))
+  bool isCPU = deviceType == torch->cpu;
+  if (!isCPU && (deviceType != torch->cuda || !torch->getStream))
     return false;
   if (isCPU)
     view.deviceNumber = 0;
   view.deviceType = isCPU ? kDeviceCPU : isROCm ? kDeviceROCm : kDeviceCUDA;
-  bool isBF16 = type == torch->getBF16();
-  if (!isBF16 && type != torch->getF16() && type != torch->getF32())
+  bool isBF16 = type == torch->bf16;
+  if (!isBF16 && type != torch->f16 && type != torch->f32)
     return false;
   view.code = isBF16 ? kBFloat : kFloat;
-  view.bits = type == torch->getF32() ? 32 : 16;
+  view.bits = type == torch->f32 ? 32 : 16;
   view.lanes = 1;
   view.offset = 0;
   view.rank = static_cast<int32_t>(rank);
@@ -175,9 +175,9 @@ static bool readTensor(TorchTensor tensor, View &view) {
 /// A new tensor on the device of `like`.
 static TorchTensor allocate(const View &like, const Call::Memory &memory) {
   bool isCPU = like.deviceType == kDeviceCPU;
-  int32_t type = memory.code == kBFloat ? torch->getBF16()
-                 : memory.bits == 16    ? torch->getF16()
-                                        : torch->getF32();
+  int32_t type = memory.code == kBFloat ? torch->bf16
+                 : memory.bits == 16    ? torch->f16
+                                        : torch->f32;
   auto rank = static_cast<int64_t>(memory.sizes.size());
   int64_t size = 0, stride = 1;
   const int64_t *sizes = memory.sizes.data(), *strides = memory.strides.data();
@@ -188,8 +188,8 @@ static TorchTensor allocate(const View &like, const Call::Memory &memory) {
   }
   TorchTensor made = nullptr;
   check(torch->allocate(rank, sizes, strides, type,
-                        isCPU ? torch->getCPU() : torch->getCUDA(),
-                        like.deviceNumber, &made));
+                        isCPU ? torch->cpu : torch->cuda, like.deviceNumber,
+                        &made));
   return made;
 }
 
@@ -199,14 +199,15 @@ class Tensors {
 public:
   Tensors() = default;
   ~Tensors() {
-    for (TorchTensor tensor : tensors)
-      torch->releaseTensor(tensor);
+    for (size_t i = 0; i < count; ++i)
+      if (tensors[i])
+        torch->releaseTensor(tensors[i]);
   }
   Tensors(const Tensors &) = delete;
   Tensors &operator=(const Tensors &) = delete;
 
   uint64_t add(TorchTensor tensor) {
-    tensors.push_back(tensor);
+    tensors[count++] = tensor;
     void *data = nullptr;
     check(torch->getData(tensor, &data));
     return reinterpret_cast<uint64_t>(data);
@@ -217,7 +218,9 @@ public:
   }
 
 private:
-  std::vector<TorchTensor> tensors;
+  size_t count = 0;
+  /// Beside those of a call, one without elements.
+  std::array<TorchTensor, kMaxMade + 1> tensors;
 };
 } // namespace
 
@@ -244,8 +247,7 @@ static bool repeat(TorchValue *stack) {
     return false;
   Key key(options);
   View first;
-  std::vector<uint64_t> addresses;
-  addresses.reserve(kMaxInputs + 4);
+  Addresses addresses;
   for (size_t place = kFirstTensor; place < kNumTensors; ++place) {
     TorchTensor tensor = getTensor(stack, place);
     if (!tensor) {
@@ -255,7 +257,7 @@ static bool repeat(TorchValue *stack) {
     View view;
     if (!readTensor(tensor, view) || !key.addTensor(view))
       return false;
-    addresses.push_back(view.getAddress());
+    addresses.add(view.getAddress());
     if (place == kFirstTensor)
       first = view;
   }
@@ -269,9 +271,9 @@ static bool repeat(TorchValue *stack) {
 
   Tensors results, lent;
   for (const Call::Memory &memory : call->getResults())
-    addresses.push_back(results.add(allocate(first, memory)));
+    addresses.add(results.add(allocate(first, memory)));
   for (const Call::Memory &memory : call->getWorkspaces())
-    addresses.push_back(lent.add(allocate(first, memory)));
+    addresses.add(lent.add(allocate(first, memory)));
   if (!options.hasLse)
     results.add(allocate(first, {0, kFloat, 32, {0}, {1}, 1}));
   AttuneError error = {};

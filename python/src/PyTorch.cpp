@@ -25,6 +25,14 @@ static bool find(Function &function, const char *name) {
   return function != nullptr;
 }
 
+/// What a function without arguments returns.
+static bool findNumber(int32_t &number, const char *name) {
+  int32_t (*function)() = nullptr;
+  if (find(function, name))
+    number = function();
+  return function != nullptr;
+}
+
 static bool findStable(PyTorch &torch) {
   find(torch.getStream, "aoti_torch_get_current_cuda_stream");
   return find(torch.openLibrary, "aoti_torch_library_init_impl") &&
@@ -45,11 +53,11 @@ static bool findStable(PyTorch &torch) {
          find(torch.getStringData, "torch_string_c_str") &&
          find(torch.getListSize, "torch_list_size") &&
          find(torch.getListItem, "torch_list_get_item") &&
-         find(torch.getF16, "aoti_torch_dtype_float16") &&
-         find(torch.getBF16, "aoti_torch_dtype_bfloat16") &&
-         find(torch.getF32, "aoti_torch_dtype_float32") &&
-         find(torch.getCPU, "aoti_torch_device_type_cpu") &&
-         find(torch.getCUDA, "aoti_torch_device_type_cuda") &&
+         findNumber(torch.f16, "aoti_torch_dtype_float16") &&
+         findNumber(torch.bf16, "aoti_torch_dtype_bfloat16") &&
+         findNumber(torch.f32, "aoti_torch_dtype_float32") &&
+         findNumber(torch.cpu, "aoti_torch_device_type_cpu") &&
+         findNumber(torch.cuda, "aoti_torch_device_type_cuda") &&
          find(torch.recordsGradients, "aoti_torch_grad_mode_is_enabled");
 }
 

@@ -51,11 +51,8 @@ struct PyTorch {
   TorchError (*getStringData)(void *, const char **);
   TorchError (*getListSize)(void *, size_t *);
   TorchError (*getListItem)(void *, size_t, TorchValue *);
-  int32_t (*getF16)();
-  int32_t (*getBF16)();
-  int32_t (*getF32)();
-  int32_t (*getCPU)();
-  int32_t (*getCUDA)();
+  /// Types of elements and devices.
+  int32_t f16, bf16, f32, cpu, cuda;
   bool (*recordsGradients)();
   /// Null without CUDA.
   TorchError (*getStream)(int32_t deviceNumber, void **stream);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
+#include <utility>
 
 namespace nb = nanobind;
 using namespace attune;
@@ -29,6 +30,37 @@ struct Exchange {
   /// May be null.
   int (*viewPython)(void *object, View *out);
   int (*getStream)(int32_t deviceType, int32_t deviceNumber, void **stream);
+};
+
+/// DLManagedTensorVersioned, as DLPack 1 lays it out.
+struct Managed {
+  uint32_t major, minor;
+  void *context;
+  void (*destroy)(Managed *);
+  uint64_t flags;
+  View view;
+};
+
+/// Arrays that were made for a launch. What is not taken goes with it.
+class Arrays {
+public:
+  Arrays() = default;
+  ~Arrays() {
+    for (size_t i = 0; i < count; ++i)
+      Py_XDECREF(arrays[i]);
+  }
+  Arrays(const Arrays &) = delete;
+  Arrays &operator=(const Arrays &) = delete;
+
+  void add(PyObject *array) { arrays[count++] = array; }
+  PyObject *take(size_t number) {
+    return std::exchange(arrays[number], nullptr);
+  }
+  size_t size() const { return count; }
+
+private:
+  size_t count = 0;
+  std::array<PyObject *, kMaxMade> arrays;
 };
 
 /// The class of arrays that was seen last, and its table.
@@ -138,8 +170,7 @@ static bool readOptions(PyObject *const *arguments, Options &options) {
 /// Adds the tensors, which are of one class or None, and the stream of the
 /// first, which is returned.
 static bool addInputs(Key &key, PyObject *const *inputs, size_t count,
-                      std::vector<uint64_t> &addresses, View &first,
-                      void *&stream) {
+                      Addresses &addresses, View &first, void *&stream) {
   const Kind &kind = getKind();
   for (size_t i = 0; i < count; ++i) {
     if (inputs[i] == Py_None) {
@@ -154,7 +185,7 @@ static bool addInputs(Key &key, PyObject *const *inputs, size_t count,
     }
     if (!key.addTensor(view))
       return false;
-    addresses.push_back(view.getAddress());
+    addresses.add(view.getAddress());
     if (i == 0)
       first = view;
   }
@@ -174,9 +205,9 @@ static void setError(void *, const char *, const char *message) {
     PyErr_SetString(PyExc_RuntimeError, message);
 }
 
-/// A new tensor on the device of `like`; null, and an exception, without.
-static nb::object allocate(const View &like, const Call::Memory &memory,
-                           std::vector<uint64_t> &addresses) {
+/// Makes a tensor on the device of `like`; false, and an exception, without.
+static bool allocate(const View &like, const Call::Memory &memory,
+                     Addresses &addresses, Arrays &arrays) {
   const Exchange *exchange = getKind().exchange;
   View prototype = {};
   prototype.deviceType = like.deviceType;
@@ -187,15 +218,13 @@ static nb::object allocate(const View &like, const Call::Memory &memory,
   prototype.lanes = 1;
   prototype.sizes = const_cast<int64_t *>(memory.sizes.data());
   void *tensor = nullptr, *made = nullptr;
-  if (exchange->allocate(&prototype, &tensor, nullptr, setError) != 0 ||
-      exchange->toPython(tensor, &made) != 0)
-    return {};
-  nb::object object = nb::steal(static_cast<PyObject *>(made));
-  View view;
-  if (exchange->viewPython(made, &view) != 0)
-    return {};
-  addresses.push_back(view.getAddress());
-  return object;
+  if (exchange->allocate(&prototype, &tensor, nullptr, setError) != 0)
+    return false;
+  addresses.add(static_cast<const Managed *>(tensor)->view.getAddress());
+  if (exchange->toPython(tensor, &made) != 0)
+    return false;
+  arrays.add(static_cast<PyObject *>(made));
+  return true;
 }
 
 /// The results, one or a tuple; None for a call that is not known, or null and
@@ -205,36 +234,30 @@ static PyObject *launch(const Options &options, PyObject *const *inputs,
   Key key(options);
   View first = {};
   void *stream;
-  std::vector<uint64_t> addresses;
-  addresses.reserve(kMaxInputs + 4);
+  Addresses addresses;
   if (!getKind().exchange ||
       !addInputs(key, inputs, count, addresses, first, stream))
     return nb::none().release().ptr();
   std::shared_ptr<Call> call = KnownCalls::get().find(key);
   if (!call || (call->keepsMemory() && isCapturing(first.deviceType, stream)))
     return nb::none().release().ptr();
-  std::vector<nb::object> results, lent;
-  for (const Call::Memory &memory : call->getResults()) {
-    results.push_back(allocate(first, memory, addresses));
-    if (!results.back().is_valid())
+  Arrays results, lent;
+  for (const Call::Memory &memory : call->getResults())
+    if (!allocate(first, memory, addresses, results))
       return nullptr;
-  }
-  for (const Call::Memory &memory : call->getWorkspaces()) {
-    lent.push_back(allocate(first, memory, addresses));
-    if (!lent.back().is_valid())
+  for (const Call::Memory &memory : call->getWorkspaces())
+    if (!allocate(first, memory, addresses, lent))
       return nullptr;
-  }
   AttuneError error = {};
   if (!call->launch(addresses, stream, error)) {
     PyErr_SetString(PyExc_RuntimeError, error.text);
     return nullptr;
   }
   if (results.size() == 1)
-    return results.front().release().ptr();
+    return results.take(0);
   PyObject *tuple = PyTuple_New(static_cast<Py_ssize_t>(results.size()));
   for (size_t i = 0; tuple && i < results.size(); ++i)
-    PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(i),
-                    results[i].release().ptr());
+    PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(i), results.take(i));
   return tuple;
 }
 
@@ -270,8 +293,8 @@ static PyObject *launchKnown(PyObject *, PyObject *const *arguments,
 static bool isDisturbed(const PyTorch &torch, PyObject *const *inputs,
                         size_t count) {
   if (!torch.isUndisturbed() || torch.countFunctionModes() != 0 ||
-      torch.casts(static_cast<int8_t>(torch.getCPU())) ||
-      torch.casts(static_cast<int8_t>(torch.getCUDA())))
+      torch.casts(static_cast<int8_t>(torch.cpu)) ||
+      torch.casts(static_cast<int8_t>(torch.cuda)))
     return true;
   if (!torch.recordsGradients())
     return false;
@@ -326,7 +349,7 @@ static bool addKnown(const nb::tuple &options,
   Key key(read);
   View first = {};
   void *current;
-  std::vector<uint64_t> addresses;
+  Addresses addresses;
   if (!kind.exchange ||
       !addInputs(key, arrays.data(), arrays.size(), addresses, first,
                  current) ||
