@@ -78,6 +78,24 @@ def test_learned_alone():
     assert counter.calls == [1]
 
 
+def test_slopes():
+    """Those of ALiBi, which the function reads as well, and sinks."""
+    slopes, sinks = torch.tensor([0.125, 0.25], requires_grad=True), torch.zeros(2, requires_grad=True)
+
+    def block(q, k, v):
+        options = {"alibi_slopes": slopes, "sinks": sinks, "causal": True, "layout": "bhsd"}
+        return attune.attention(q * 2, k, v, score_mod=lambda s, b, h, m, n: s * (1 + slopes[h]), **options)
+
+    inputs = [x.requires_grad_() for x in make_inputs(LENGTH)]
+    compiled, counter = compile(block)
+    wanted = [*inputs, slopes, sinks]
+    found, expected = (torch.autograd.grad(call(*inputs).float().square().sum(), wanted) for call in (compiled, block))
+    close(found, expected)
+    assert counter.calls == [1]
+    (found,), (expected,) = (torch.autograd.grad(call(*make_inputs(LENGTH)).float().sum(), [slopes]) for call in (compiled, block))
+    close(found, expected)
+
+
 def test_detached_scores():
     """Refused as in eager mode, where gradients are wanted alone."""
     mod = lambda s, b, h, m, n: s + s.detach()  # noqa: E731
