@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any
 
-from . import _compiler, _devices, _frameworks, _native, _operands, _schedules
+from . import _compiler, _devices, _frameworks, _known, _native, _operands, _schedules
 
 _INPUTS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
 _RESULTS = {
@@ -84,11 +85,16 @@ def quantize(
     out_dtype = _frameworks.name_narrow(dtype, "dtype")
     if scale_rows is not None and scale_rows < 1:
         raise ValueError(f"expects scale_rows to be None or at least 1, but got {scale_rows}")
+    key, known = ("quantize", out_dtype, scale_rows, bool(smooth), bool(rotate)), (False, None, None, None, False, "bshd", chip)
+    if stream is None and (found := _known.repeat(key, known, (x,))) is not None:
+        # As bytes, which is what kernels write.
+        return _shape_results(found[0].view(getattr(sys.modules["torch"], out_dtype)), found[1], x, scale_rows)
     if _frameworks.is_watched("stream", stream is None, x):
         from . import _rows_torch
 
         return _rows_torch.quantize(x, dtype=out_dtype, scale_rows=scale_rows, smooth=bool(smooth), rotate=bool(rotate), chip=chip)
-    quantized, scales = _compute(x, out_dtype, scale_rows, bool(smooth), bool(rotate), stream, chip)
+    attempt = _known.Attempt(key, known, {"x": x})
+    quantized, scales = _compute(x, out_dtype, scale_rows, bool(smooth), bool(rotate), stream, chip, attempt)
     return _shape_results(quantized, scales, x, scale_rows)
 
 
@@ -102,7 +108,14 @@ def _shape_results(quantized: Any, scales: Any, x: Any, scale_rows: int | None) 
 
 
 def _compute(
-    x: Any, out_dtype: str, scale_rows: int | None, smooth: bool, rotate: bool, stream: int | None, chip: str | None
+    x: Any,
+    out_dtype: str,
+    scale_rows: int | None,
+    smooth: bool,
+    rotate: bool,
+    stream: int | None,
+    chip: str | None,
+    attempt: _known.Attempt,
 ) -> tuple[Any, Any]:
     """Checks, compiles and launches."""
     tensor = _frameworks.make_tensor(x.detach() if _frameworks.is_torch(x) else x, "x")
@@ -135,5 +148,8 @@ def _compute(
         problem = Problem(dtype, out_dtype, heads, head_dim, scale_rows, smooth, rotate, strided)
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(problem, _schedules.Bucket.get(seq, 1, batch))
-        _devices.run(device, kernel, [tensor, *results], x, stream)
+        arguments, queue = _devices.run(device, kernel, [tensor, *results], x, stream)
+        if not device.is_host:
+            places = dict(zip(("x", "quantized", "scales"), _devices.find_places(kernel).values(), strict=True))
+            attempt.learn(("quantized", "scales"), places, arguments, kernel, queue)
     return framework.finish(x, arrays[0]), framework.finish(x, arrays[1])

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rounding of PyTorch's tensors to 8 bits, beside its own operations in float32."""
 
+import re
+
 import pytest
 import torch
 
 import attune_mlir as attune
+from attune_mlir import _quantize
 
 TYPES = [torch.float8_e4m3fn, torch.float8_e5m2]
 
@@ -51,3 +54,27 @@ def test_no_gradients():
     x = torch.randn(1, 4, 1, 32, requires_grad=True)
     quantized, scales = attune.quantize(x)
     assert not quantized.requires_grad and not scales.requires_grad
+
+
+def test_known_calls(device, monkeypatch, capfd):
+    """Of calls that differ in contents alone, only the first goes the long way. The tests' driver computes nothing."""
+    monkeypatch.setenv("FAKE_DRIVER_TRACE", "1")
+    calls, compute = [], _quantize._compute
+    monkeypatch.setattr(_quantize, "_compute", lambda *arguments: calls.append(arguments) or compute(*arguments))
+    variants = [
+        ((2, 5, 3, 64), (2, 5, 3), {}),
+        ((5, 3, 64), (5, 3), {}),
+        ((2, 5, 3, 64), (2, 3), {"scale_rows": None, "smooth": True}),
+        ((2, 5, 3, 64), (2, 3, 3), {"scale_rows": 2, "rotate": True}),
+        ((5, 3, 64), (5, 3), {"dtype": torch.float8_e5m2}),
+    ]
+    for count, (shape, of_scales, options) in enumerate(variants, 1):
+        for _ in range(3):
+            quantized, scales = attune.quantize(torch.randn(shape).half(), **options)
+            assert (quantized.shape, quantized.dtype) == (shape, options.get("dtype", torch.float8_e4m3fn))
+            assert (scales.shape, scales.dtype) == (of_scales, torch.float32)
+            assert len(calls) == count
+    launches = re.findall(r"driver: cuLaunchKernel (.*)", capfd.readouterr().err)
+    assert len(launches) >= 3 * len(variants)
+    with pytest.raises(TypeError, match="expects x of float16, bfloat16 or float32"):
+        attune.quantize(torch.zeros(2, 5, 3, 64, dtype=torch.float64))
