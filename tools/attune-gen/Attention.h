@@ -37,6 +37,7 @@ struct AttentionOptions {
   llvm::cl::opt<Mask> mask;
   llvm::cl::opt<std::string> window, blockLists, softcap, scale, dropout,
       queryScales, keyScales, valueScales;
+  llvm::cl::opt<bool> keyZeros, valueZeros;
   llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, packedQueries,
       packedKeys, latent, lse, grad, deterministic, batchInvariant;
   llvm::cl::opt<std::string> order;

@@ -80,6 +80,10 @@ AttentionOptions::AttentionOptions()
                 cl::value_desc("letters"), cl::cat(category)),
       valueScales("value-scales", cl::desc("As --query-scales, of value"),
                   cl::value_desc("letters"), cl::cat(category)),
+      keyZeros("key-zeros", cl::desc("Take a zero point for each scale of key"),
+               cl::cat(category)),
+      valueZeros("value-zeros", cl::desc("As --key-zeros, of value"),
+                 cl::cat(category)),
       alibi("alibi",
             cl::desc("Take ALiBi slopes, one per head; distances are from the "
                      "bottom-right diagonal, whatever the mask"),
@@ -274,6 +278,13 @@ Error AttentionOptions::readTypes(attn::AttentionProblem &problem,
                        "operands are not there",
                        option->ArgStr);
   }
+  problem.keyZeros = keyZeros;
+  problem.valueZeros = valueZeros;
+  for (auto [option, scales] : {std::pair(&keyZeros, &problem.keyScales),
+                                {&valueZeros, &problem.valueScales}})
+    if (*option && !*scales)
+      return makeError("expects no --{0} without scales of its own",
+                       option->ArgStr);
   if (grad)
     if (Error error = common.checkWide())
       return error;

@@ -32,6 +32,8 @@ QuantizeOptions::QuantizeOptions(AttentionOptions &attention)
              cl::cat(category)),
       rotate("rotate", cl::desc("Multiply rows by a Hadamard matrix"),
              cl::cat(category)),
+      zeros("zeros", cl::desc("Make a zero point for each scale"),
+            cl::cat(category)),
       attention(attention) {
   for (cl::Option *option : std::initializer_list<cl::Option *>{
            &attention.heads, &attention.seqQ, &attention.order})
@@ -78,6 +80,7 @@ QuantizeOptions::getProblem(const CommonOptions &common) const {
     return error;
   problem.smooth = smooth;
   problem.rotate = rotate;
+  problem.zeros = zeros;
   if (Error error = common.readSchedule(problem.schedule,
                                         schedule::QuantizeAttr::getSet()))
     return error;
@@ -96,11 +99,13 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const QuantizeProblem &problem,
     blocks = 1;
   else if (ShapedType::isStatic(blocks))
     blocks = llvm::divideCeilSigned(blocks, problem.rows);
-  Type results[] = {
+  SmallVector<Type> results{
       pack(problem.getType(getType(builder, problem.result)),
            static_cast<int64_t>(problem.order.find('d'))),
       RankedTensorType::get(problem.getShape(blocks, 1), builder.getF32Type())};
 
+  if (problem.zeros)
+    results.push_back(results.back());
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
   auto function = func::FuncOp::create(builder, loc, "quantize",
@@ -117,9 +122,8 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const QuantizeProblem &problem,
     sharing = builder.getDenseI64ArrayAttr(sizes);
   }
   auto op = attn::QuantizeOp::create(
-      builder, loc, results[0], results[1], body->getArgument(0), sharing,
-      problem.smooth, problem.rotate, problem.result == Element::I4,
-      problem.order, schedule);
+      builder, loc, results, body->getArgument(0), sharing, problem.smooth,
+      problem.rotate, problem.result == Element::I4, problem.order, schedule);
   func::ReturnOp::create(builder, loc, op->getResults());
   if (failed(verify(*module)))
     return nullptr;

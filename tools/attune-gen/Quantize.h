@@ -14,7 +14,7 @@ struct QuantizeProblem : HeadTensor {
   /// Rows that share a scale; ShapedType::kDynamic for all of a head.
   int64_t rows;
   Element input, result;
-  bool smooth, rotate;
+  bool smooth, rotate, zeros;
   /// One value per knob; empty for no schedule.
   llvm::SmallVector<int64_t> schedule;
 };
@@ -24,7 +24,7 @@ struct QuantizeOptions {
   llvm::cl::OptionCategory category{"Options of --op=quantize"};
   llvm::cl::opt<Element> to;
   llvm::cl::opt<std::string> rowsPerScale;
-  llvm::cl::opt<bool> smooth, rotate;
+  llvm::cl::opt<bool> smooth, rotate, zeros;
 
   explicit QuantizeOptions(AttentionOptions &attention);
   llvm::Expected<QuantizeProblem> getProblem(const CommonOptions &common) const;

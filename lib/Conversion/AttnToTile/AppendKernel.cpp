@@ -236,9 +236,9 @@ void AppendBuilder::buildRows(MutableArrayRef<Piece> pieces, Value page,
     // Those that share bytes are half a row apart.
     if (op.getPacked())
       parts.push_back(pieces[i + stored].tile);
-    Value rounded = factors
-                        ? roundToNarrow(b, parts, factors, element)
-                        : scaleToOperand(b, piece.tile, element, /*factor=*/1);
+    Value rounded =
+        factors ? roundToNarrow(b, parts, factors, /*zeros=*/Value(), element)
+                : scaleToOperand(b, piece.tile, element, /*factor=*/1);
     tile::StoreOp::create(b, rounded,
                           viewColumns(b, view, piece.first, piece.width),
                           ValueRange{firstHead, constant(0)},

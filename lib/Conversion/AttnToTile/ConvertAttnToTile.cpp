@@ -193,6 +193,10 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   operands.valueScales = op.getLatent() ? operands.keyScales : Value();
   if (op.getValueScales())
     operands.valueScales = add(op.getValueScales(), "value_scales");
+  if (op.getKeyZeros())
+    operands.keyZeros = add(op.getKeyZeros(), "key_zeros");
+  if (op.getValueZeros())
+    operands.valueZeros = add(op.getValueZeros(), "value_zeros");
   if (op.hasBlockLists()) {
     operands.listedQueries = op.getListedQueries();
     operands.listedKeys = op.getListedKeys();

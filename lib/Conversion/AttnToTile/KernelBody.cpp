@@ -19,6 +19,7 @@
 #include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -96,6 +97,11 @@ private:
   loadParts(int64_t rows, Type element,
             function_ref<Value(TileType type, int64_t column)>);
   SmallVector<Value, 2> queryTiles();
+  /// The rows of the tile as they lie in memory.
+  Value viewQueries();
+  /// The sum of the elements of each query, by which the zero points of keys
+  /// are multiplied; null where there are none.
+  Value sumQueries();
   /// The values of a block, those of the columns of each role.
   SmallVector<Value, 2> valueTiles(ValueRange keys, Value row);
   /// Adds their products with the weights, which other roles get.
@@ -144,9 +150,10 @@ private:
   RegionTiles regionTiles;
   std::optional<attn::Dropout> dropout;
   Value headsQ;
-  /// What scores of each row are to be multiplied by, for queries are another
-  /// power of 2 times what they were; null where they are not.
+  /// Of HalfRows; null where queries are multiplied as they are.
   Value rowFactors;
+  /// Of the tile's rows; null where keys have no zero points.
+  Value querySums;
   std::unique_ptr<VisitedBlocks> blocks;
   std::unique_ptr<KeySource> source;
 };
@@ -171,14 +178,24 @@ SmallVector<Value, 2> BodyBuilder::loadParts(
   return tiles;
 }
 
-SmallVector<Value, 2> BodyBuilder::queryTiles() {
+Value BodyBuilder::viewQueries() {
   // Heads of one row each are a dimension whose end the copy engine knows; it
   // would not stop at the last head of this tile.
   std::optional<int64_t> heads = sizes.heads;
   if (sizes.heads > 1 && op.getSeqQ() == 1)
     heads = std::nullopt;
-  Value buffer = head(operands.query, at.headQ, heads);
-  Value row = at.getRow();
+  return head(operands.query, at.headQ, heads);
+}
+
+Value BodyBuilder::sumQueries() {
+  if (!factors.shiftsScores())
+    return {};
+  return sumRows(b, viewQueries(), at.getRow(), sizes.blockM,
+                 sizes.columnParts);
+}
+
+SmallVector<Value, 2> BodyBuilder::queryTiles() {
+  Value buffer = viewQueries(), row = at.getRow();
   Type element = op.getQuery().getType().getElementType();
   SmallVector<Value, 2> tiles = loadParts(
       sizes.blockM, element, [&](TileType type, int64_t column) -> Value {
@@ -215,51 +232,58 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
   bool takesUnscaled = OnlineSoftmax::takesUnscaled(op);
   if (rowFactors)
-    scores =
-        b.map(type, {scores, b.broadcast(rowFactors, type)},
-              [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                return arith::MulFOp::create(inner, loc, args[0], args[1]);
-              });
-  if (takesUnscaled && (!factors.ofScores() || factors.getOfAllScores()))
+    scores = b.scaleRows(scores, rowFactors);
+  bool multiplies =
+      factors.ofScores() && !(takesUnscaled && factors.getOfAllScores());
+  if (takesUnscaled && !multiplies && !querySums)
     return scores;
   bool hasRegion = !op.getScore().empty();
-  SmallVector<Value> inputs = regionTiles.get(op.getScore());
-  inputs.insert(inputs.begin(), scores);
-  return b.map(type, inputs,
-               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 Value score = args[0];
-                 ValueRange place = args.take_back(2);
-                 if (factors.ofScores()) {
-                   auto locate = [&] {
-                     return locateRow(inner, loc, place[0], /*clamp=*/true);
-                   };
-                   score = arith::MulFOp::create(
-                       inner, loc, score,
-                       factors.getOfScore(inner, loc, block, locate, place[1]));
-                 }
-                 if (takesUnscaled)
-                   return score;
-                 auto scaled = arith::MulFOp::create(
-                     inner, loc, score,
-                     TileBuilder::constant(inner, loc, op.getEffectiveScale()));
-                 if (!hasRegion)
-                   return scaled;
-                 // With additions of the region that may be, too.
-                 scaled.setFastmath(arith::FastMathFlags::contract);
-                 bool clamp = readsTensor(op.getScore());
-                 IRMapping mapping = at.captures;
-                 regionTiles.map(op.getScore(), mapping, args.drop_front());
-                 auto [head, row] = locateRow(inner, loc, place[0], clamp);
-                 Value column =
-                     source->getKey(inner, loc, block, place[1], clamp);
-                 mapping.map(op.getScore().getArguments(),
-                             ValueRange{scaled, at.batch, head, row, column});
-                 score = OnlineSoftmax::dropFactor(
-                     op, inlineOntoBuffers(inner, op.getScore(), mapping));
-                 if (score != scaled)
-                   OnlineSoftmax::foldIntoNextFactor(inner, scaled);
-                 return score;
-               });
+  SmallVector<Value> inputs{scores};
+  if (querySums)
+    inputs.push_back(b.broadcast(querySums, type));
+  size_t own = inputs.size();
+  llvm::append_range(inputs, regionTiles.get(op.getScore()));
+  return b.map(
+      type, inputs,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value score = args[0];
+        ValueRange place = args.take_back(2);
+        if (querySums) {
+          Value zero = factors.getZeroOfScore(inner, loc, block, place[1]);
+          score = math::FmaOp::create(inner, loc,
+                                      arith::NegFOp::create(inner, loc, zero),
+                                      args[1], score);
+        }
+        if (multiplies) {
+          auto locate = [&] {
+            return locateRow(inner, loc, place[0], /*clamp=*/true);
+          };
+          score = arith::MulFOp::create(
+              inner, loc, score,
+              factors.getOfScore(inner, loc, block, locate, place[1]));
+        }
+        if (takesUnscaled)
+          return score;
+        auto scaled = arith::MulFOp::create(
+            inner, loc, score,
+            TileBuilder::constant(inner, loc, op.getEffectiveScale()));
+        if (!hasRegion)
+          return scaled;
+        // With additions of the region that may be, too.
+        scaled.setFastmath(arith::FastMathFlags::contract);
+        bool clamp = readsTensor(op.getScore());
+        IRMapping mapping = at.captures;
+        regionTiles.map(op.getScore(), mapping, args.drop_front(own));
+        auto [head, row] = locateRow(inner, loc, place[0], clamp);
+        Value column = source->getKey(inner, loc, block, place[1], clamp);
+        mapping.map(op.getScore().getArguments(),
+                    ValueRange{scaled, at.batch, head, row, column});
+        score = OnlineSoftmax::dropFactor(
+            op, inlineOntoBuffers(inner, op.getScore(), mapping));
+        if (score != scaled)
+          OnlineSoftmax::foldIntoNextFactor(inner, scaled);
+        return score;
+      });
 }
 
 Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
@@ -340,10 +364,13 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
     Value key = source->getKey(inner, loc, place, args[1], /*clamp=*/false);
     return dropout->isKept(inner, loc, at.batch, head, headsQ, query, key);
   };
+  auto getZero = [&](OpBuilder &inner, Location loc, ValueRange args) {
+    return factors.getZeroOfWeight(inner, loc, place, args[1]);
+  };
   Value weights = softmax.takeBlock(
       scores, state,
       factors.ofWeights() ? TileBuilder::Body(getFactor) : nullptr,
-      dropout ? TileBuilder::Body(isKept) : nullptr);
+      dropout ? TileBuilder::Body(isKept) : nullptr, getZero);
   addProducts(weights, valueTiles(keys, row), state);
   return state;
 }
@@ -393,9 +420,12 @@ void BodyBuilder::finish(SoftmaxState state) {
   auto getFactor = [&](OpBuilder &inner, Location loc, ValueRange args) {
     return factors.getOfResult(inner, loc, args[1]);
   };
+  auto getZero = [&](OpBuilder &inner, Location loc, ValueRange args) {
+    return factors.getZeroOfResult(inner, loc, args[1]);
+  };
   SmallVector<Value> parts = softmax.normalize(
       state, getElementTypeOrSelf(output),
-      factors.ofResults() ? TileBuilder::Body(getFactor) : nullptr);
+      factors.ofResults() ? TileBuilder::Body(getFactor) : nullptr, getZero);
   for (Value &result : parts)
     result = clearBehind(result, 0);
   Value rows = viewHeads(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
@@ -548,6 +578,7 @@ void BodyBuilder::buildTile() {
     softmax.setFactor(factor);
   regionTiles.enterTile(b, at.captures, at.batch, at.headQ);
   SmallVector<Value, 2> queries = queryTiles();
+  querySums = sumQueries();
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
                                  initial.getValues());
@@ -555,12 +586,11 @@ void BodyBuilder::buildTile() {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    SoftmaxState next = step(
-        loop.getInductionVar(), queries,
-        SoftmaxState::get(loop.getRegionIterArgs(), initial.others.size()));
+    SoftmaxState next = step(loop.getInductionVar(), queries,
+                             initial.with(loop.getRegionIterArgs()));
     scf::YieldOp::create(b, next.getValues());
   }
-  finish(SoftmaxState::get(loop.getResults(), initial.others.size()));
+  finish(initial.with(loop.getResults()));
 }
 
 void attune::buildKernelBody(OpBuilder &builder, attn::AttentionOp op,

@@ -20,7 +20,7 @@ struct KernelInputs {
   mlir::Value query, key, value;
   /// Null where the op has none.
   mlir::Value dropout, sinks, queryLengths, keyLengths, queryStarts, keyStarts,
-      pages, queryScales, keyScales, valueScales;
+      pages, queryScales, keyScales, valueScales, keyZeros, valueZeros;
   /// Lists of blocks, of so many queries and keys; null where there are none.
   mlir::Value blockCounts, blockIndices, fullBlockCounts, fullBlockIndices;
   int64_t listedQueries = 0, listedKeys = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "NarrowRows.h"
+#include "GradientRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
@@ -39,6 +40,72 @@ Value attune::findAmounts(TileBuilder &b, Value rows) {
   return tile::ReduceOp::create(
       b, TileType::get({type.getShape()[0]}, b.getF32Type()),
       tile::ReductionKind::Max, amounts);
+}
+
+SmallVector<Value, 2> attune::findExtremes(TileBuilder &b, Value rows,
+                                           Exists exists) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  auto type = cast<TileType>(rows.getType());
+  SmallVector<Value, 2> extremes;
+  for (bool isNegated : {false, true}) {
+    Value known =
+        map(b, type, rows,
+            [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+              Value isFinite = arith::CmpFOp::create(
+                  inner, arith::CmpFPredicate::OLE,
+                  math::AbsFOp::create(inner, args[0]), number(inner, kMost));
+              Value counts = arith::AndIOp::create(
+                  inner, isFinite, exists(inner, args[1], args[2]));
+              Value element = args[0];
+              if (isNegated)
+                element = arith::NegFOp::create(inner, element);
+              return arith::SelectOp::create(inner, counts, element,
+                                             number(inner, -kMost));
+            });
+    extremes.push_back(tile::ReduceOp::create(
+        b, TileType::get({type.getShape()[0]}, b.getF32Type()),
+        tile::ReductionKind::Max, known));
+  }
+  return extremes;
+}
+
+/// Whether a row has different numbers, or none.
+static Value compareExtremes(ImplicitLocOpBuilder &inner,
+                             arith::CmpFPredicate predicate, Value high,
+                             Value negatedLow) {
+  return arith::CmpFOp::create(inner, predicate, high,
+                               arith::NegFOp::create(inner, negatedLow));
+}
+
+std::pair<Value, Value> attune::makeZeros(TileBuilder &b, ValueRange extremes,
+                                          bool isPacked) {
+  double least = attn::getLeastNumber(isPacked),
+         steps = attn::getLargestNumber(b.getI8Type(), isPacked) - least;
+  Value scales = map(
+      b, extremes[0].getType(), extremes,
+      [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+        // Each apart, for their difference may be too large.
+        Value quotient = arith::AddFOp::create(
+            inner, arith::DivFOp::create(inner, args[0], number(inner, steps)),
+            arith::DivFOp::create(inner, args[1], number(inner, steps)));
+        Value bounded = arith::MaxNumFOp::create(
+            inner, quotient, number(inner, std::numeric_limits<float>::min()));
+        return arith::SelectOp::create(
+            inner,
+            compareExtremes(inner, arith::CmpFPredicate::OGT, args[0], args[1]),
+            bounded, number(inner, 1));
+      });
+  Value zeros = map(
+      b, scales.getType(), {extremes[0], extremes[1], invert(b, scales)},
+      [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+        Value isEmpty =
+            compareExtremes(inner, arith::CmpFPredicate::OLT, args[0], args[1]);
+        Value negatedLow =
+            arith::SelectOp::create(inner, isEmpty, number(inner, 0), args[1]);
+        return math::FmaOp::create(inner, negatedLow, args[2],
+                                   number(inner, least));
+      });
+  return {scales, zeros};
 }
 
 Value attune::takeLarger(TileBuilder &b, Value left, Value right) {
@@ -92,21 +159,44 @@ static Value roundToInteger(ImplicitLocOpBuilder &inner, Value value) {
   return arith::BitcastOp::create(inner, inner.getI32Type(), sum);
 }
 
+/// What is beyond all integers that there are is the last one.
+static Value saturateInteger(ImplicitLocOpBuilder &inner, Value value,
+                             bool isPacked) {
+  double largest = attn::getLargestNumber(inner.getI8Type(), isPacked);
+  Value isNumber =
+      arith::CmpFOp::create(inner, arith::CmpFPredicate::ORD, value, value);
+  Value bounded = arith::MinNumFOp::create(
+      inner, number(inner, largest),
+      arith::MaxNumFOp::create(inner, value,
+                               number(inner, attn::getLeastNumber(isPacked))));
+  return arith::SelectOp::create(inner, isNumber, bounded, number(inner, 0));
+}
+
 Value attune::roundToNarrow(TileBuilder &b, ValueRange rows, Value factors,
-                            Type narrow) {
+                            Value zeros, Type narrow) {
   auto type = cast<TileType>(rows[0].getType());
   bool isPacked = rows.size() == 2;
   double largest = attn::getLargestNumber(narrow, isPacked);
-  SmallVector<Value, 3> inputs(rows);
+  SmallVector<Value, 4> inputs(rows);
   inputs.push_back(b.broadcast(factors, type));
+  if (zeros)
+    inputs.push_back(b.broadcast(zeros, type));
   return map(
       b, type.withElementType(narrow), inputs,
       [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
         SmallVector<Value, 2> values;
-        for (Value element : args.take_front(rows.size()))
-          values.push_back(saturate(
-              inner, arith::MulFOp::create(inner, element, args[rows.size()]),
-              largest));
+        for (Value element : args.take_front(rows.size())) {
+          Value factor = args[rows.size()];
+          values.push_back(
+              zeros
+                  ? saturateInteger(inner,
+                                    math::FmaOp::create(inner, element, factor,
+                                                        args[rows.size() + 1]),
+                                    isPacked)
+                  : saturate(inner,
+                             arith::MulFOp::create(inner, element, factor),
+                             largest));
+        }
         if (isa<FloatType>(narrow))
           return arith::TruncFOp::create(inner, narrow, values[0]);
         Value bits = roundToInteger(inner, values[0]);
@@ -121,6 +211,23 @@ Value attune::roundToNarrow(TileBuilder &b, ValueRange rows, Value factors,
         }
         return arith::TruncIOp::create(inner, narrow, bits);
       });
+}
+
+Value attune::sumRows(TileBuilder &b, Value buffer, Value first, int64_t rows,
+                      ArrayRef<int64_t> parts) {
+  Type element = getElementTypeOrSelf(buffer);
+  Value sums;
+  int64_t column = 0;
+  for (int64_t columns : parts) {
+    Value place = arith::ConstantIndexOp::create(b, column);
+    Value part = createLoad(b, TileType::get({rows, columns}, element), buffer,
+                            ValueRange{first, place});
+    sums =
+        tile::ReduceOp::create(b, TileType::get({rows}, b.getF32Type()),
+                               tile::ReductionKind::Add, widen(b, part), sums);
+    column += columns;
+  }
+  return sums;
 }
 
 Value attune::widen(TileBuilder &b, Value tile) {

@@ -11,6 +11,17 @@ namespace attune {
 
 /// The largest amount of what is finite of each row.
 mlir::Value findAmounts(TileBuilder &b, mlir::Value rows);
+/// Whether an element of a tile is one of a row, by its row and column.
+using Exists = llvm::function_ref<mlir::Value(mlir::ImplicitLocOpBuilder &,
+                                              mlir::Value, mlir::Value)>;
+/// Of each row the largest element that is finite, and the largest negated one;
+/// the lowest number there is where there are none.
+llvm::SmallVector<mlir::Value, 2> findExtremes(TileBuilder &b, mlir::Value rows,
+                                               Exists exists);
+/// What rows between such extremes are to be multiplied by, and their zero
+/// points as integers, of 4 bits if they are `packed`.
+std::pair<mlir::Value, mlir::Value>
+makeZeros(TileBuilder &b, mlir::ValueRange extremes, bool isPacked);
 /// The larger one of two tiles, by elements.
 mlir::Value takeLarger(TileBuilder &b, mlir::Value left, mlir::Value right);
 /// What rows of these amounts are to be multiplied by, of which `largest`
@@ -20,9 +31,14 @@ mlir::Value makeScales(TileBuilder &b, mlir::Value amounts, double largest);
 mlir::Value invert(TileBuilder &b, mlir::Value numbers);
 /// Rows, each times a number, rounded to `narrow` elements; what is beyond the
 /// largest one is that. Of two tiles, elements become the lower and the upper
-/// bits of an i8.
+/// bits of an i8. Integers are `zeros` more, if there are any.
 mlir::Value roundToNarrow(TileBuilder &b, mlir::ValueRange rows,
-                          mlir::Value factors, mlir::Type narrow);
+                          mlir::Value factors, mlir::Value zeros,
+                          mlir::Type narrow);
+/// The sum of each of `rows` rows of a buffer from `first` on, read by parts of
+/// so many columns.
+mlir::Value sumRows(TileBuilder &b, mlir::Value buffer, mlir::Value first,
+                    int64_t rows, llvm::ArrayRef<int64_t> parts);
 /// A tile in f32, as it is if its elements are.
 mlir::Value widen(TileBuilder &b, mlir::Value tile);
 

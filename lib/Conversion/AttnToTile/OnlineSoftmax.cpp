@@ -135,6 +135,14 @@ static int64_t getLag(attn::AttentionOp op) {
                                                   : lag;
 }
 
+Value TileBuilder::scaleRows(Value tile, Value factors) {
+  auto type = cast<TileType>(tile.getType());
+  return map(type, {tile, broadcast(factors, type)},
+             [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+               return arith::MulFOp::create(inner, loc, args[0], args[1]);
+             });
+}
+
 OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
                              const KernelSizes &sizes)
     : b(builder), op(op), schedule(op.getScheduleAttr()),
@@ -173,9 +181,11 @@ Value OnlineSoftmax::getMostGrowth(OpBuilder &inner, Location loc) const {
 }
 
 SoftmaxState OnlineSoftmax::start() {
-  SoftmaxState state{b.fill(rowType, kLowest), b.fill(sumType, 0),
-                     b.fill(accType, 0),
-                     raisesApart ? b.fill(rowType, 0) : Value()};
+  SoftmaxState state{
+      b.fill(rowType, kLowest), b.fill(sumType, 0), b.fill(accType, 0),
+      raisesApart ? b.fill(rowType, 0) : Value(),
+      attn::getValueZeros(op) == attn::ValueZeros::Summed ? b.fill(sumType, 0)
+                                                          : Value()};
   for (int64_t i = 1; i < roles; ++i)
     state.others.push_back(b.fill(accType, 0));
   return state;
@@ -191,28 +201,20 @@ void OnlineSoftmax::scaleOthers(SoftmaxState &state, Value rowFactors) {
     return;
   Value factors = handOver(rowFactors);
   for (Value &acc : state.others)
-    acc = scale(acc, factors);
-}
-
-Value OnlineSoftmax::scale(Value tile, Value rowFactors) {
-  auto type = cast<TileType>(tile.getType());
-  return b.map(type, {tile, b.broadcast(rowFactors, type)},
-               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 return arith::MulFOp::create(inner, loc, args[0], args[1]);
-               });
+    acc = b.scaleRows(acc, factors);
 }
 
 void OnlineSoftmax::rescaleOutput(SoftmaxState &state, Value factors,
                                   Value outgrown) {
   if (!outgrown) {
-    state.acc = scale(state.acc, factors);
+    state.acc = b.scaleRows(state.acc, factors);
     return;
   }
   auto branch =
       scf::IfOp::create(b, accType, outgrown, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, scale(state.acc, factors));
+  scf::YieldOp::create(b, b.scaleRows(state.acc, factors));
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, state.acc);
   state.acc = branch.getResult(0);
@@ -267,12 +269,12 @@ void OnlineSoftmax::raiseApart(Value scores, SoftmaxState &state) {
   Value laneMax =
       tile::ReduceOp::create(b, sumType, tile::ReductionKind::Max, scores);
   Value outgrown = findOutgrown(state.max, laneMax);
-  auto branch = scf::IfOp::create(
-      b, TypeRange{rowType, sumType, accType, rowType}, outgrown,
-      /*withElseRegion=*/true);
+  SmallVector<Value> before = state.getValues();
+  auto branch = scf::IfOp::create(b, TypeRange(ValueRange(before)), outgrown,
+                                  /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, state.getValues());
+  scf::YieldOp::create(b, before);
   b.setInsertionPointToStart(branch.thenBlock());
   Value blockMax =
       tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, laneMax);
@@ -280,10 +282,12 @@ void OnlineSoftmax::raiseApart(Value scores, SoftmaxState &state) {
   state.shift = getShift(max);
   Value factor = getFactor(state.max, state.shift);
   state.max = max;
-  state.sum = scale(state.sum, factor);
-  state.acc = scale(state.acc, factor);
+  state.sum = b.scaleRows(state.sum, factor);
+  state.acc = b.scaleRows(state.acc, factor);
+  if (state.zeros)
+    state.zeros = b.scaleRows(state.zeros, factor);
   scf::YieldOp::create(b, state.getValues());
-  state = SoftmaxState::get(branch.getResults());
+  state = state.with(branch.getResults());
 }
 
 Value OnlineSoftmax::addBias(Value rows) {
@@ -299,7 +303,8 @@ Value OnlineSoftmax::addBias(Value rows) {
 
 Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
                                TileBuilder::Body factor,
-                               TileBuilder::Body isKept) {
+                               TileBuilder::Body isKept,
+                               TileBuilder::Body zero) {
   auto scoreType = cast<TileType>(scores.getType());
   // Maxima ignore NaN, which reaches the output through the weights.
   Value max, outgrown, shift, rescale;
@@ -339,17 +344,49 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
   // The sum begins with what is rescaled: with the longest way ahead of it, the
   // factor is computed before the weights, and products with it, of which the
   // output takes one an element, run beside the exponentials.
-  Value before = rescale ? scale(state.sum, rescale) : state.sum;
+  Value before = rescale ? b.scaleRows(state.sum, rescale) : state.sum;
   state.sum = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add,
                                      weights, before);
   if (rescale) {
     rescaleOutput(state, rescale, outgrown);
     scaleOthers(state, rescale);
+    if (state.zeros)
+      state.zeros = b.scaleRows(state.zeros, rescale);
   }
   state.max = max;
+  weights = roundWeights(weights, factor, isKept);
+  if (state.zeros)
+    addZeros(weights, state, zero);
+  return weights;
+}
+
+void OnlineSoftmax::addZeros(Value weights, SoftmaxState &state,
+                             TileBuilder::Body zero) {
+  Type f32 = b.getF32Type();
+  auto type = cast<TileType>(weights.getType());
+  // As they are multiplied with values: the product of a value and its zero
+  // point, which is as large, has the same error.
+  Value terms =
+      b.map(type.withElementType(f32), weights,
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              Value exact = arith::ExtFOp::create(inner, loc, f32, args[0]);
+              // Of keys that are not seen, it may be anything.
+              Value none = constantF32(inner, loc, 0);
+              Value isSeen = arith::CmpFOp::create(
+                  inner, loc, arith::CmpFPredicate::UNE, exact, none);
+              Value product = arith::MulFOp::create(
+                  inner, loc, exact, zero(inner, loc, args.drop_front()));
+              return arith::SelectOp::create(inner, loc, isSeen, product, none);
+            });
+  state.zeros = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add,
+                                       terms, state.zeros);
+}
+
+Value OnlineSoftmax::roundWeights(Value weights, TileBuilder::Body factor,
+                                  TileBuilder::Body isKept) {
   Type weightType = attn::getWeightType(op);
   return b.map(
-      scoreType.withElementType(weightType), weights,
+      cast<TileType>(weights.getType()).withElementType(weightType), weights,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value exact = args[0];
         if (factor) {
@@ -380,6 +417,9 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
 void OnlineSoftmax::complete(SoftmaxState &state) {
   state.sum =
       tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, state.sum);
+  if (state.zeros)
+    state.zeros = tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add,
+                                         state.zeros);
 }
 
 void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
@@ -419,14 +459,33 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
               constantF32(inner, loc, std::ldexp(1.0, static_cast<int>(bias))));
         return math::FmaOp::create(inner, loc, args[0], args[1], weight);
       });
-  state.acc = scale(state.acc, rescale);
+  state.acc = b.scaleRows(state.acc, rescale);
   scaleOthers(state, rescale);
+  if (state.zeros)
+    state.zeros =
+        b.map(rowType, {state.zeros, rescale},
+              [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                return arith::MulFOp::create(inner, loc, args[0], args[1]);
+              });
   state.max = max;
 }
 
+Value OnlineSoftmax::getShares(const SoftmaxState &state, Value inverse) {
+  return b.map(rowType, {inverse, state.zeros ? state.zeros : inverse},
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 if (state.zeros)
+                   return arith::MulFOp::create(inner, loc, args[0], args[1]);
+                 Value none = constantF32(inner, loc, 0);
+                 Value isEmpty = arith::CmpFOp::create(
+                     inner, loc, arith::CmpFPredicate::OEQ, args[0], none);
+                 return arith::SelectOp::create(inner, loc, isEmpty, none,
+                                                constantF32(inner, loc, 1));
+               });
+}
+
 SmallVector<Value> OnlineSoftmax::normalize(const SoftmaxState &state,
-                                            Type type,
-                                            TileBuilder::Body factor) {
+                                            Type type, TileBuilder::Body factor,
+                                            TileBuilder::Body zero) {
   double whole = op.getDropout() ? attn::Dropout::getScale(op) : 1;
   Value inverse =
       b.map(rowType, state.sum,
@@ -439,33 +498,45 @@ SmallVector<Value> OnlineSoftmax::normalize(const SoftmaxState &state,
               return arith::SelectOp::create(inner, loc, empty, zero, quotient);
             });
   int64_t firstColumn = 0;
-  auto divide = [&](Value acc, Value factors) -> Value {
+  auto divide = [&](Value acc, Value factors, Value shares) -> Value {
+    SmallVector<Value, 3> inputs{acc, b.broadcast(factors, accType)};
+    if (shares)
+      inputs.push_back(b.broadcast(shares, accType));
     return b.map(
-        accType.withElementType(type), {acc, b.broadcast(factors, accType)},
+        accType.withElementType(type), inputs,
         [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
           Value normalized =
               arith::MulFOp::create(inner, loc, args[0], args[1]);
-          if (factor) {
-            SmallVector<Value> place(args.drop_front(2));
-            if (firstColumn)
-              place[1] = arith::AddIOp::create(
-                  inner, loc, place[1],
-                  arith::ConstantIndexOp::create(inner, loc, firstColumn));
+          SmallVector<Value> place(args.take_back(2));
+          if (firstColumn && (factor || shares))
+            place[1] = arith::AddIOp::create(
+                inner, loc, place[1],
+                arith::ConstantIndexOp::create(inner, loc, firstColumn));
+          if (shares)
+            normalized = arith::SubFOp::create(
+                inner, loc, normalized,
+                arith::MulFOp::create(inner, loc, args[2],
+                                      zero(inner, loc, place)));
+          if (factor)
             normalized = arith::MulFOp::create(inner, loc, normalized,
                                                factor(inner, loc, place));
-          }
           if (type.isF32())
             return normalized;
           return arith::TruncFOp::create(inner, loc, type, normalized);
         });
   };
-  SmallVector<Value> parts{divide(state.acc, inverse)};
+  Value shares = attn::getValueZeros(op) == attn::ValueZeros::None
+                     ? Value()
+                     : getShares(state, inverse);
+  SmallVector<Value> parts{divide(state.acc, inverse, shares)};
   if (state.others.empty())
     return parts;
   Value handed = handOver(inverse);
+  if (shares)
+    shares = handOver(shares);
   for (Value acc : state.others) {
     firstColumn += accType.getShape()[1];
-    parts.push_back(divide(acc, handed));
+    parts.push_back(divide(acc, handed, shares));
   }
   return parts;
 }

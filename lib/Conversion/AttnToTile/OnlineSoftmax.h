@@ -24,6 +24,8 @@ public:
   mlir::Value broadcast(mlir::Value rows, tile::TileType type) {
     return tile::BroadcastOp::create(*this, type, rows);
   }
+  /// Each row times a number.
+  mlir::Value scaleRows(mlir::Value tile, mlir::Value factors);
   mlir::Value fill(tile::TileType type, double value) {
     return tile::FillOp::create(*this, type, constant(*this, getLoc(), value));
   }
@@ -40,22 +42,34 @@ struct SoftmaxState {
   /// What is added to exponents for the maximum; null where it is computed for
   /// each block.
   mlir::Value shift{};
+  /// The sum of weights times the zero points of their values, by lane; null
+  /// where nothing is subtracted for each key.
+  mlir::Value zeros{};
   /// Columns of the output behind those of `acc`, which other roles compute.
   llvm::SmallVector<mlir::Value, 1> others{};
 
   /// What a loop carries, and back.
   llvm::SmallVector<mlir::Value> getValues() const {
     llvm::SmallVector<mlir::Value> values{max, sum, acc};
-    if (shift)
-      values.push_back(shift);
+    for (mlir::Value optional : {shift, zeros})
+      if (optional)
+        values.push_back(optional);
     llvm::append_range(values, others);
     return values;
   }
-  /// With so many of other roles.
-  static SoftmaxState get(mlir::ValueRange values, size_t others = 0) {
-    return {values[0], values[1], values[2],
-            values.size() > 3 + others ? values[3] : mlir::Value(),
-            llvm::SmallVector<mlir::Value, 1>(values.take_back(others))};
+  /// As this one is made up.
+  SoftmaxState with(mlir::ValueRange values) const {
+    SoftmaxState state{values[0], values[1], values[2]};
+    values = values.drop_front(3);
+    for (auto [own, there] :
+         {std::pair<mlir::Value *, mlir::Value>{&state.shift, shift},
+          {&state.zeros, zeros}})
+      if (there) {
+        *own = values.front();
+        values = values.drop_front();
+      }
+    llvm::append_range(state.others, values);
+    return state;
   }
 };
 
@@ -89,10 +103,11 @@ public:
   /// multiplied with, and makes `state`, but for their products with the
   /// values, that after the block. For the numbers of row and column `factor`,
   /// if there is one, gives what a weight of the result is multiplied by, an
-  /// f32, and `isKept` whether dropout leaves it.
+  /// f32, `isKept` whether dropout leaves it, and `zero` what it is multiplied
+  /// by to be a part of `zeros`, if there are any.
   mlir::Value takeBlock(mlir::Value scores, SoftmaxState &state,
-                        TileBuilder::Body factor = nullptr,
-                        TileBuilder::Body isKept = nullptr);
+                        TileBuilder::Body factor, TileBuilder::Body isKept,
+                        TileBuilder::Body zero);
   /// After the last block: completes the sums of the rows.
   void complete(SoftmaxState &state);
   /// After that: adds to each row a logit that has no value. `logit` gives it,
@@ -102,10 +117,12 @@ public:
   mlir::Value handOver(mlir::Value tile);
   /// The output, in this type, multiplied by what `factor` gives, if it is
   /// there, for the numbers of row and column: a tile of the columns of each
-  /// role.
+  /// role. `zero` gives what is subtracted before, once for each row or, where
+  /// there are `zeros`, times these.
   llvm::SmallVector<mlir::Value> normalize(const SoftmaxState &state,
                                            mlir::Type type,
-                                           TileBuilder::Body factor = nullptr);
+                                           TileBuilder::Body factor,
+                                           TileBuilder::Body zero);
   /// The natural logarithm of the sums of the rows; -inf where no key was seen.
   mlir::Value logSumExp(const SoftmaxState &state);
 
@@ -115,7 +132,6 @@ private:
                        bool isNegative = false) const;
   /// What scores may be ahead of the maximum.
   mlir::Value getMostGrowth(mlir::OpBuilder &inner, mlir::Location loc) const;
-  mlir::Value scale(mlir::Value tile, mlir::Value rowFactors);
   /// The columns of other roles, with factors that these are handed.
   void scaleOthers(SoftmaxState &state, mlir::Value rowFactors);
   /// Whether a row of this warp, or a lane's part of it, has grown by more than
@@ -127,6 +143,14 @@ private:
   mlir::Value addBias(mlir::Value rows);
   /// What of the weights is left after the maximum was raised.
   mlir::Value getFactor(mlir::Value maxBefore, mlir::Value shift);
+  /// The weights of a block, in the type that values are multiplied with.
+  mlir::Value roundWeights(mlir::Value weights, TileBuilder::Body factor,
+                           TileBuilder::Body isKept);
+  /// Adds the zero points of the values of a block.
+  void addZeros(mlir::Value weights, SoftmaxState &state,
+                TileBuilder::Body zero);
+  /// What `zero` is multiplied by for each row of a result.
+  mlir::Value getShares(const SoftmaxState &state, mlir::Value inverse);
   /// Raises the maximum where a row has outgrown it, and does all that follows
   /// from that there alone.
   void raiseApart(mlir::Value scores, SoftmaxState &state);

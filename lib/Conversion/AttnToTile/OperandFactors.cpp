@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "OperandFactors.h"
+#include "OnlineSoftmax.h"
 #include "Views.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -37,9 +38,10 @@ LogicalResult attune::checkScales(attn::AttentionOp op) {
 
 OperandFactors::OperandFactors(attn::AttentionOp op, const KernelInputs &inputs,
                                int64_t heads)
-    : op(op), query{attn::getQueryScales(op), inputs.queryScales},
-      key{attn::getKeyScales(op), inputs.keyScales},
-      value{attn::getValueScales(op), inputs.valueScales}, heads(heads) {}
+    : op(op), query{attn::getQueryScales(op), inputs.queryScales, Value()},
+      key{attn::getKeyScales(op), inputs.keyScales, inputs.keyZeros},
+      value{attn::getValueScales(op), inputs.valueScales, inputs.valueZeros},
+      heads(heads) {}
 
 bool OperandFactors::varies(const Operand &operand, char dim) const {
   return attn::variesAlong(op, operand.scales, dim);
@@ -52,8 +54,8 @@ static Value multiply(OpBuilder &b, Location loc, Value first, Value second) {
 }
 
 Value OperandFactors::load(OpBuilder &builder, Location loc,
-                           const Operand &operand, Value batch, Value head,
-                           Value row, Value column) const {
+                           const Operand &operand, Value numbers, Value batch,
+                           Value head, Value row, Value column) const {
   SmallVector<Value, 4> indices;
   for (auto [dim, letter] : llvm::enumerate(op.getOrder())) {
     Value at = letter == 'b'   ? batch
@@ -63,33 +65,37 @@ Value OperandFactors::load(OpBuilder &builder, Location loc,
     indices.push_back(
         operand.scales->getPlace(builder, loc, static_cast<int64_t>(dim), at));
   }
-  return memref::LoadOp::create(builder, loc, operand.buffer, indices);
+  return memref::LoadOp::create(builder, loc, numbers, indices);
 }
 
 void OperandFactors::enterTile(ImplicitLocOpBuilder &b, const Place &tile,
                                const KeySource &keys) {
   place = tile;
   source = &keys;
-  sharedOfScores = sharedOfResults = {};
+  sharedOfScores = sharedOfResults = sharedZero = {};
   Location loc = b.getLoc();
   Value zero = arith::ConstantIndexOp::create(b, 0);
   if (query.scales && !variesByRow())
-    sharedOfScores = load(b, loc, query, place.batchQ, place.headQ, zero);
-  if (key.scales && !variesByKey(key))
     sharedOfScores =
-        multiply(b, loc, sharedOfScores,
-                 load(b, loc, key, place.batchK, place.headK, zero));
+        load(b, loc, query, query.buffer, place.batchQ, place.headQ, zero);
+  if (key.scales && !variesByKey(key))
+    sharedOfScores = multiply(
+        b, loc, sharedOfScores,
+        load(b, loc, key, key.buffer, place.batchK, place.headK, zero));
+  if (key.zeros && !variesByKey(key))
+    sharedZero = load(b, loc, key, key.zeros, place.batchK, place.headK, zero);
   if (ofResults() && !varies(value, 'd'))
-    sharedOfResults = load(b, loc, value, place.batchK, place.headK, zero);
+    sharedOfResults =
+        load(b, loc, value, value.buffer, place.batchK, place.headK, zero);
 }
 
 Value OperandFactors::loadOfKey(OpBuilder &inner, Location loc,
-                                const Operand &operand,
+                                const Operand &operand, Value numbers,
                                 const KeySource::Block &block,
                                 Value column) const {
   Value number = source->getKey(inner, loc, block, column, /*clamp=*/true);
   auto [batch, row] = source->locate(inner, loc, number);
-  return load(inner, loc, operand, batch, place.headK, row);
+  return load(inner, loc, operand, numbers, batch, place.headK, row);
 }
 
 Value OperandFactors::getOfScore(OpBuilder &inner, Location loc,
@@ -101,28 +107,56 @@ Value OperandFactors::getOfScore(OpBuilder &inner, Location loc,
     if (place.rows)
       row = elementPosition(inner, loc, place.rows, row, place.capacity,
                             /*clamp=*/true);
-    factor = multiply(inner, loc, factor,
-                      load(inner, loc, query, place.batchQ, head, row));
+    factor = multiply(
+        inner, loc, factor,
+        load(inner, loc, query, query.buffer, place.batchQ, head, row));
   }
   if (key.scales && variesByKey(key))
-    factor =
-        multiply(inner, loc, factor, loadOfKey(inner, loc, key, block, column));
+    factor = multiply(inner, loc, factor,
+                      loadOfKey(inner, loc, key, key.buffer, block, column));
   return factor;
 }
 
 Value OperandFactors::getOfWeight(OpBuilder &inner, Location loc,
                                   const KeySource::Block &block,
                                   Value column) const {
-  return loadOfKey(inner, loc, value, block, column);
+  return loadOfKey(inner, loc, value, value.buffer, block, column);
+}
+
+Value OperandFactors::getZeroOfScore(OpBuilder &inner, Location loc,
+                                     const KeySource::Block &block,
+                                     Value column) const {
+  return sharedZero ? sharedZero
+                    : loadOfKey(inner, loc, key, key.zeros, block, column);
+}
+
+Value OperandFactors::getZeroOfWeight(OpBuilder &inner, Location loc,
+                                      const KeySource::Block &block,
+                                      Value column) const {
+  if (variesByKey(value))
+    return loadOfKey(inner, loc, value, value.zeros, block, column);
+  return TileBuilder::constant(inner, loc, 1);
+}
+
+Value OperandFactors::getZeroOfResult(OpBuilder &inner, Location loc,
+                                      Value column) const {
+  if (variesByKey(value))
+    return TileBuilder::constant(inner, loc, 1);
+  return loadOfResult(inner, loc, value.zeros, column);
 }
 
 Value OperandFactors::getOfResult(OpBuilder &inner, Location loc,
                                   Value column) const {
-  if (sharedOfResults)
-    return sharedOfResults;
+  return sharedOfResults ? sharedOfResults
+                         : loadOfResult(inner, loc, value.buffer, column);
+}
+
+Value OperandFactors::loadOfResult(OpBuilder &inner, Location loc,
+                                   Value numbers, Value column) const {
   Value zero = arith::ConstantIndexOp::create(inner, loc, 0),
         columns = arith::ConstantIndexOp::create(inner, loc, op.getHeadDimV());
   // Tiles are as wide as instructions are.
   column = elementPosition(inner, loc, column, zero, columns, /*clamp=*/true);
-  return load(inner, loc, value, place.batchK, place.headK, zero, column);
+  return load(inner, loc, value, numbers, place.batchK, place.headK, zero,
+              column);
 }

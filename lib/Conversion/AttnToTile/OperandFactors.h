@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a kernel multiplies scores, weights and results by for the scales of
-// query, key and value.
+// query, key and value, and what it subtracts from scores and results for zero
+// points.
 
 #ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_OPERANDFACTORS_H
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_OPERANDFACTORS_H
@@ -55,10 +56,25 @@ public:
   mlir::Value getOfResult(mlir::OpBuilder &inner, mlir::Location loc,
                           mlir::Value column) const;
 
+  /// Whether scores are less the sum of a query times this, and the zero point
+  /// of a column of a block.
+  bool shiftsScores() const { return key.zeros != nullptr; }
+  mlir::Value getZeroOfScore(mlir::OpBuilder &inner, mlir::Location loc,
+                             const KeySource::Block &block,
+                             mlir::Value column) const;
+  /// That of the value of a column of a block; 1 where all keys share it, of
+  /// which getZeroOfResult() tells.
+  mlir::Value getZeroOfWeight(mlir::OpBuilder &inner, mlir::Location loc,
+                              const KeySource::Block &block,
+                              mlir::Value column) const;
+  /// That of a column of the result; 1 where keys have their own.
+  mlir::Value getZeroOfResult(mlir::OpBuilder &inner, mlir::Location loc,
+                              mlir::Value column) const;
+
 private:
   struct Operand {
     std::optional<attn::Scales> scales;
-    mlir::Value buffer;
+    mlir::Value buffer, zeros;
   };
   bool varies(const Operand &operand, char dim) const;
   /// Whether keys of a tile have factors of their own.
@@ -70,11 +86,16 @@ private:
   }
   /// `column` may be null where columns share scales.
   mlir::Value load(mlir::OpBuilder &builder, mlir::Location loc,
-                   const Operand &operand, mlir::Value batch, mlir::Value head,
-                   mlir::Value row, mlir::Value column = {}) const;
+                   const Operand &operand, mlir::Value numbers,
+                   mlir::Value batch, mlir::Value head, mlir::Value row,
+                   mlir::Value column = {}) const;
   mlir::Value loadOfKey(mlir::OpBuilder &inner, mlir::Location loc,
-                        const Operand &operand, const KeySource::Block &block,
+                        const Operand &operand, mlir::Value numbers,
+                        const KeySource::Block &block,
                         mlir::Value column) const;
+  /// Of a number of values that all keys of a head share.
+  mlir::Value loadOfResult(mlir::OpBuilder &inner, mlir::Location loc,
+                           mlir::Value numbers, mlir::Value column) const;
 
   mutable attn::AttentionOp op;
   Operand query, key, value;
@@ -82,7 +103,7 @@ private:
   Place place;
   const KeySource *source = nullptr;
   /// Null where none are shared.
-  mlir::Value sharedOfScores, sharedOfResults;
+  mlir::Value sharedOfScores, sharedOfResults, sharedZero;
 };
 
 } // namespace attune

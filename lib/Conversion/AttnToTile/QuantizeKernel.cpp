@@ -28,6 +28,8 @@ namespace {
 /// Kernel-side buffers, and the tiles that they are read in.
 struct QuantizeOperands {
   Value input, quantized, scales;
+  /// Null where there are no zero points.
+  Value zeros;
   /// A row for each head; null where none is subtracted.
   Value means;
   int64_t rows, columns;
@@ -66,7 +68,8 @@ private:
     return end ? limitRows(b, view, end) : view;
   }
   /// Scales of the head as a vector, or `count` from that of the block on.
-  Value viewScales();
+  Value viewScales(Value buffer);
+  void storeScales(Value numbers, Value buffer);
   /// The rows from `first` on, as they are, and as they are quantized.
   Parts loadRaw(Value first);
   Parts load(Value first);
@@ -82,12 +85,14 @@ private:
       llvm::function_ref<Value(ImplicitLocOpBuilder &, Value)> isSecond);
   /// Columns of a part.
   int64_t getWidth() { return op.getHeadDim() / operands.parts; }
-  /// The largest amount of each row.
-  Value findAmountsOfParts(ValueRange rows);
+  /// The largest amount of each row from `first` on, or with zero points its
+  /// extremes, and what is found of none.
+  Parts findAmountsOfParts(ValueRange rows, Value first);
+  Parts startAmounts();
   /// The largest of all, in each row.
   Value shareAmounts(Value amounts);
   /// Writes rows divided by their scales.
-  void store(ValueRange rows, Value inverses, Value first);
+  void store(ValueRange rows, Value inverses, Value zeros, Value first);
   Type getNarrow() const { return getElementTypeOrSelf(operands.quantized); }
   using Body = llvm::function_ref<Value(ImplicitLocOpBuilder &, ValueRange)>;
   Value map(TileType type, ValueRange inputs, Body body) {
@@ -138,8 +143,7 @@ void QuantizeBuilder::locate() {
                                  rows);
 }
 
-Value QuantizeBuilder::viewScales() {
-  Value buffer = operands.scales;
+Value QuantizeBuilder::viewScales(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   OpFoldResult one = b.getIndexAttr(1);
   SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4, one),
@@ -252,13 +256,47 @@ void QuantizeBuilder::rotate(Parts &rows) {
     part = scaleToOperand(b, part, b.getF32Type(), norm);
 }
 
-Value QuantizeBuilder::findAmountsOfParts(ValueRange rows) {
-  Value amounts;
+/// The larger ones of each two.
+static Parts takeLargerOnes(TileBuilder &b, ValueRange left, ValueRange right) {
+  Parts larger;
+  for (auto [one, other] : llvm::zip_equal(left, right))
+    larger.push_back(takeLarger(b, one, other));
+  return larger;
+}
+
+Parts QuantizeBuilder::findAmountsOfParts(ValueRange rows, Value first) {
+  Value last = findEnd();
+  // What is 0 behind rows and columns is nobody's.
+  auto exists = [&](ImplicitLocOpBuilder &inner, Value row,
+                    Value column) -> Value {
+    auto isBelow = [&](Value place, Value limit) -> Value {
+      return arith::CmpIOp::create(inner, arith::CmpIPredicate::ult, place,
+                                   limit);
+    };
+    Value width = arith::ConstantIndexOp::create(inner, getWidth());
+    return arith::AndIOp::create(
+        inner, isBelow(column, width),
+        isBelow(arith::AddIOp::create(inner, first, row), last));
+  };
+  Parts amounts;
   for (Value part : rows) {
-    Value own = findAmounts(b, part);
-    amounts = amounts ? takeLarger(b, amounts, own) : own;
+    Parts own = operands.zeros ? findExtremes(b, part, exists)
+                               : Parts{findAmounts(b, part)};
+    amounts = amounts.empty() ? own : takeLargerOnes(b, amounts, own);
   }
   return amounts;
+}
+
+Parts QuantizeBuilder::startAmounts() {
+  if (!operands.zeros)
+    return {b.fill(rowType, 0)};
+  return Parts(2, b.fill(rowType, -std::numeric_limits<float>::max()));
+}
+
+void QuantizeBuilder::storeScales(Value numbers, Value buffer) {
+  tile::StoreOp::create(b, numbers, viewScales(buffer),
+                        block == 1 ? firstRow : constant(0),
+                        /*accumulate=*/false, tile::StorePath::Direct);
 }
 
 Value QuantizeBuilder::shareAmounts(Value amounts) {
@@ -272,8 +310,9 @@ Value QuantizeBuilder::shareAmounts(Value amounts) {
   return tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max, repeated);
 }
 
-void QuantizeBuilder::store(ValueRange rows, Value inverses, Value first) {
-  Value rounded = roundToNarrow(b, rows, inverses, getNarrow());
+void QuantizeBuilder::store(ValueRange rows, Value inverses, Value zeros,
+                            Value first) {
+  Value rounded = roundToNarrow(b, rows, inverses, zeros, getNarrow());
   tile::StoreOp::create(b, rounded, viewRows(operands.quantized),
                         ValueRange{first, constant(0)},
                         /*accumulate=*/false, tile::StorePath::Direct);
@@ -289,31 +328,36 @@ scf::ForOp QuantizeBuilder::startLoop(ValueRange initial) {
 void QuantizeBuilder::build() {
   locate();
   bool isOneTile = ShapedType::isStatic(block) && block <= operands.rows;
-  Parts rows;
-  Value amounts;
+  Parts rows, amounts;
   if (isOneTile) {
     rows = load(firstRow);
-    amounts = findAmountsOfParts(rows);
+    amounts = findAmountsOfParts(rows, firstRow);
   } else {
-    scf::ForOp search = startLoop(b.fill(rowType, 0));
-    Value more = takeLarger(b, search.getRegionIterArg(0),
-                            findAmountsOfParts(load(search.getInductionVar())));
-    scf::YieldOp::create(b, more);
+    scf::ForOp search = startLoop(startAmounts());
+    Value first = search.getInductionVar();
+    scf::YieldOp::create(
+        b, takeLargerOnes(b, search.getRegionIterArgs(),
+                          findAmountsOfParts(load(first), first)));
     b.setInsertionPointAfter(search);
-    amounts = search.getResult(0);
+    amounts = Parts(search.getResults());
   }
   if (block != 1)
-    amounts = shareAmounts(amounts);
-  Value scales = makeScales(
-      b, amounts, attn::getLargestNumber(getNarrow(), op.getPacked()));
-  tile::StoreOp::create(b, scales, viewScales(),
-                        block == 1 ? firstRow : constant(0),
-                        /*accumulate=*/false, tile::StorePath::Direct);
+    for (Value &amount : amounts)
+      amount = shareAmounts(amount);
+  Value scales, zeros;
+  if (operands.zeros) {
+    std::tie(scales, zeros) = makeZeros(b, amounts, op.getPacked());
+    storeScales(zeros, operands.zeros);
+  } else {
+    scales = makeScales(b, amounts[0],
+                        attn::getLargestNumber(getNarrow(), op.getPacked()));
+  }
+  storeScales(scales, operands.scales);
   Value inverses = invert(b, scales);
   if (isOneTile)
-    return store(rows, inverses, firstRow);
+    return store(rows, inverses, zeros, firstRow);
   scf::ForOp rest = startLoop({});
-  store(load(rest.getInductionVar()), inverses, rest.getInductionVar());
+  store(load(rest.getInductionVar()), inverses, zeros, rest.getInductionVar());
   b.setInsertionPointAfter(rest);
 }
 
@@ -418,6 +462,9 @@ void attune::outlineQuantize(attn::QuantizeOp op, tile::TargetAttr target,
       outliner.makeOutput(cast<OpResult>(op.getQuantized()), "quantized"));
   operands.scales = kernel.addArgument(
       outliner.makeOutput(cast<OpResult>(op.getScales()), "scales"));
+  if (op.getZeros())
+    operands.zeros = kernel.addArgument(
+        outliner.makeOutput(cast<OpResult>(op.getZeros()), "zeros"));
   operands.parts = op.getPacked() ? 2 : 1;
   chooseTile(op, target, block, operands);
   QuantizeBuilder(kernel.getBody(), op, operands, block).build();

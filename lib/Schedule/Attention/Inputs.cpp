@@ -50,8 +50,9 @@ static void noteScales(attn::AttentionOp op, InputNotes &notes) {
     Value starts = isOfQuery ? op.getQueryStarts() : op.getKeyStarts();
     bool isInPages = !isOfQuery && op.getPages();
     auto note = [&](int64_t dim, size_t size) {
-      if (!scales.isShared(dim))
-        notes.noteSize(scales.scales, dim, size, scales.getBlock(dim));
+      for (Value numbers : {scales.scales, scales.zeros})
+        if (numbers && !scales.isShared(dim))
+          notes.noteSize(numbers, dim, size, scales.getBlock(dim));
     };
     if (!starts && !isInPages)
       note(op.getBatchPos(), kBatch);

@@ -57,7 +57,8 @@ struct QuantizeTunable
     os << "attn.quantize order(" << quantize.getOrder() << ") rows "
        << quantize.getBlockRows() << (quantize.getSmooth() ? " smooth" : "")
        << (quantize.getRotate() ? " rotate" : "")
-       << (quantize.getPacked() ? " packed " : " ")
+       << (quantize.getPacked() ? " packed" : "")
+       << (quantize.getZeros() ? " zeros " : " ")
        << resize(quantize, quantize.getInputType(), dynamic) << " "
        << resize(quantize, quantize.getQuantized().getType(), dynamic);
     return text;
@@ -90,6 +91,8 @@ struct QuantizeTunable
       scales = llvm::divideCeilSigned(rows, block);
     reducedSizes.back() = scales;
     change(quantize.getScales(), reducedSizes);
+    if (quantize.getZeros())
+      change(quantize.getZeros(), reducedSizes);
     updateFunctionType(op);
     return std::move(shrunk.named);
   }
@@ -109,8 +112,8 @@ struct QuantizeTunable
     Work work;
     work.flops = 2 * rows * columns;
     double quantizedBytes = quantize.getPacked() ? 0.5 : 1;
-    work.bytes =
-        rows * columns * (inputBytes + quantizedBytes) + sizeof(float) * scales;
+    work.bytes = rows * columns * (inputBytes + quantizedBytes) +
+                 sizeof(float) * (quantize.getZeros() ? 2 : 1) * scales;
     return work;
   }
 
@@ -136,8 +139,9 @@ struct QuantizeTunable
     bool isSum = quantize.getRotate() || quantize.getSmooth();
     if (value == quantize.getQuantized()) {
       Type element = quantize.getQuantized().getType().getElementType();
-      double term =
-          isSum ? attn::getLargestNumber(element, quantize.getPacked()) : 0;
+      double term = isSum || quantize.getZeros()
+                        ? attn::getLargestNumber(element, quantize.getPacked())
+                        : 0;
       ResultCheckRule rule{
           "", [element, term](std::vector<float> exact, ArrayRef<float>) {
             return makeRoundedReference(std::move(exact), element, term);
@@ -146,6 +150,14 @@ struct QuantizeTunable
         rule.packedDim = quantize.getHeadDimPos();
       return rule;
     }
+    if (value && value == quantize.getZeros())
+      return ResultCheckRule{
+          "zeros", [f32 = Float32Type::get(op->getContext())](
+                       std::vector<float> exact, ArrayRef<float>) {
+            // Differences of numbers that may be as large as all integers.
+            constexpr double kTerm = 1000;
+            return makeRoundedReference(std::move(exact), f32, kTerm);
+          }};
     if (value != quantize.getScales())
       return std::nullopt;
     return ResultCheckRule{

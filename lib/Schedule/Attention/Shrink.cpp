@@ -68,9 +68,11 @@ static RankedTensorType resizeList(AttentionOpInterface op, Value list,
                                type.getEncoding());
 }
 
-/// The type of scales, as many as the resized operand has blocks.
-static RankedTensorType resizeScales(const attn::Scales &scales) {
-  auto type = cast<RankedTensorType>(scales.scales.getType()),
+/// The type of scales, or of zero points, as many as the resized operand has
+/// blocks.
+static RankedTensorType resizeScales(const attn::Scales &scales,
+                                     Value numbers) {
+  auto type = cast<RankedTensorType>(numbers.getType()),
        operand = cast<RankedTensorType>(scales.operand.getType());
   SmallVector<int64_t> shape(type.getShape());
   for (auto [dim, size] : llvm::enumerate(shape)) {
@@ -149,7 +151,9 @@ ProblemSizes attune::shrinkAttention(AttentionOpInterface op,
     list.tensor.setType(resizeList(op, list.tensor, small));
   if (auto forward = dyn_cast<attn::AttentionOp>(*op))
     for (attn::Scales scales : attn::getScales(forward))
-      scales.scales.setType(resizeScales(scales));
+      for (Value numbers : {scales.scales, scales.zeros})
+        if (numbers)
+          numbers.setType(resizeScales(scales, numbers));
   function.setFunctionType(FunctionType::get(
       function.getContext(), function.front().getArgumentTypes(),
       op->getResultTypes()));

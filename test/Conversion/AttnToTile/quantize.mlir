@@ -90,3 +90,19 @@ func.func @packed(%x: tensor<2x?x4x128xf16>) -> (tensor<2x?x4x64xi8>, tensor<2x?
   %y, %s = attn.quantize %x rotate packed order(bshd) : tensor<2x?x4x128xf16> -> tensor<2x?x4x64xi8>, tensor<2x?x4x1xf32>
   return %y, %s : tensor<2x?x4x64xi8>, tensor<2x?x4x1xf32>
 }
+
+// Extremes of elements that exist alone, and a zero point beside the scale.
+// CHECK-LABEL: gpu.func @zeros_quantize
+// CHECK: arith.cmpi ult
+// CHECK: tile.reduce max
+// CHECK: arith.negf
+// CHECK: tile.reduce max
+// CHECK: tile.store {{.+}} : <8xf32, registers>, memref<?xf32
+// CHECK: tile.store {{.+}} : <8xf32, registers>, memref<?xf32
+// CHECK: math.fma
+// CHECK: arith.minnumf
+// CHECK: tile.store {{.+}} : <8x128xi8, registers>
+func.func @zeros(%x: tensor<2x?x4x80xf16>) -> (tensor<2x?x4x80xi8>, tensor<2x?x4x1xf32>, tensor<2x?x4x1xf32>) {
+  %y, %s, %z = attn.quantize %x order(bshd) : tensor<2x?x4x80xf16> -> tensor<2x?x4x80xi8>, tensor<2x?x4x1xf32>, tensor<2x?x4x1xf32>
+  return %y, %s, %z : tensor<2x?x4x80xi8>, tensor<2x?x4x1xf32>, tensor<2x?x4x1xf32>
+}

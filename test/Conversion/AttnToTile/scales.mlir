@@ -79,3 +79,40 @@ func.func @query_in_shared(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x256x64xi8>
     : tensor<1x2x64x64xbf16>, tensor<1x2x256x64xi8>, tensor<1x2x256x64xi8>
   return %o : tensor<1x2x64x64xbf16>
 }
+
+// Scores are less the sum of a query times the zero point of a key; weights, as they are multiplied, times those of values add up beside
+// them, with lanes that each have a part, and are subtracted at last.
+// CHECK-LABEL: gpu.func @zeros_kernel
+// CHECK-SAME: memref<1x1x256x1xf32>, %[[KZ:[^ ]+]]: memref<1x2x256x1xf32>, %[[VZ:[^ ]+]]: memref<1x1x256x1xf32>,
+// CHECK: %[[SUMS:.+]] = tile.reduce add %{{.+}} : <64x64xf32, registers> -> <64xf32, registers>
+// CHECK: %[[LOOP:.+]]:4 = scf.for
+// CHECK: tile.broadcast %[[SUMS]]
+// CHECK: memref.load %[[KZ]]
+// CHECK: math.fma
+// CHECK: arith.truncf %{{.+}} : f32 to bf16
+// CHECK: arith.extf %{{.+}} : bf16 to f32
+// CHECK: memref.load %[[VZ]]
+// CHECK: tile.reduce add {{.+}} init {{.+}} : <64x32xf32, registers> -> <64x4xf32, registers>
+// CHECK: tile.mma
+// CHECK: tile.reduce add %[[LOOP]]#3
+// CHECK: arith.subf
+func.func @zeros(%q: tensor<1x2x64x64xbf16>, %ks: tensor<1x2x256x1xf32>, %vs: tensor<1x1x256x1xf32>, %k: tensor<1x2x256x64xi8>,
+                 %kz: tensor<1x2x256x1xf32>, %vz: tensor<1x1x256x1xf32>)
+    -> tensor<1x2x64x64xbf16> {
+  %o = attn.attention %q, %k, %k key_scales(%ks : tensor<1x2x256x1xf32>) value_scales(%vs : tensor<1x1x256x1xf32>)
+    key_zeros(%kz : tensor<1x2x256x1xf32>) value_zeros(%vz : tensor<1x1x256x1xf32>) schedule(<blockM = 64, blockN = 32, numWarps = 4>)
+    : tensor<1x2x64x64xbf16>, tensor<1x2x256x64xi8>, tensor<1x2x256x64xi8>
+  return %o : tensor<1x2x64x64xbf16>
+}
+
+// One that all keys of a head share is subtracted from the result alone.
+// CHECK-LABEL: gpu.func @shared_zeros_kernel
+// CHECK: scf.for {{.+}} -> (!tile.tile<64xf32, registers>, !tile.tile<64x4xf32, registers>, !tile.tile<64x64xf32, registers>)
+// CHECK-NOT: arith.extf %{{.+}} : bf16 to f32
+func.func @shared_zeros(%q: tensor<1x2x64x64xbf16>, %vs: tensor<1x1x1x1xf32>, %vz: tensor<1x1x1x1xf32>, %k: tensor<1x2x256x64xi8>)
+    -> tensor<1x2x64x64xbf16> {
+  %o = attn.attention %q, %k, %k value_scales(%vs : tensor<1x1x1x1xf32>) value_zeros(%vz : tensor<1x1x1x1xf32>)
+    schedule(<blockM = 64, blockN = 32, numWarps = 4>)
+    : tensor<1x2x64x64xbf16>, tensor<1x2x256x64xi8>, tensor<1x2x256x64xi8>
+  return %o : tensor<1x2x64x64xbf16>
+}

@@ -153,3 +153,19 @@ func.func @quantize_c8_columns(%x: tensor<2x4x100x80xf16>) {
   %y, %s = attn.quantize %x packed : tensor<2x4x100x80xf16> -> tensor<2x4x100x40xi8>, tensor<2x4x100x1xf32>
   return
 }
+
+// -----
+
+func.func @quantize_c9_type(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @below {{expects zero points of i8, but got some of 'f8E4M3FN'}}
+  %y, %s, %z = attn.quantize %x : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xf8E4M3FN>, tensor<2x4x100x1xf32>, tensor<2x4x100x1xf32>
+  return
+}
+
+// -----
+
+func.func @quantize_c9_shape(%x: tensor<2x4x100x64xf16>) {
+  // expected-error @below {{expects a zero point for each scale, 'tensor<2x4x100x1xf32>', but got 'tensor<2x4x1x1xf32>'}}
+  %y, %s, %z = attn.quantize %x : tensor<2x4x100x64xf16> -> tensor<2x4x100x64xi8>, tensor<2x4x100x1xf32>, tensor<2x4x1x1xf32>
+  return
+}

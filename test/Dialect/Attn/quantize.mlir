@@ -61,3 +61,16 @@ func.func @integers(%x: tensor<2x4x100x5xf32>) -> tensor<2x4x100x5xi8> {
   %y, %s = attn.quantize %x : tensor<2x4x100x5xf32> -> tensor<2x4x100x5xi8>, tensor<2x4x1x1xf32>
   return %y : tensor<2x4x100x5xi8>
 }
+
+// CHECK-LABEL: func.func @zeros
+// CHECK: attn.quantize %{{.+}} packed : tensor<2x4x?x64xf16> -> tensor<2x4x?x32xi8>, tensor<2x4x?x1xf32>, tensor<2x4x?x1xf32>
+// SHAPES-LABEL: func.func @zeros
+// SHAPES-SAME: %[[X:[^ ]+]]: tensor<2x4x?x64xf16>
+// SHAPES: %[[ROWS:[^ ]+]] = tensor.dim %[[X]], %c2
+// SHAPES: return %[[ROWS]]
+func.func @zeros(%x: tensor<2x4x?x64xf16>) -> index {
+  %c2 = arith.constant 2 : index
+  %y, %s, %z = attn.quantize %x packed : tensor<2x4x?x64xf16> -> tensor<2x4x?x32xi8>, tensor<2x4x?x1xf32>, tensor<2x4x?x1xf32>
+  %count = tensor.dim %z, %c2 : tensor<2x4x?x1xf32>
+  return %count : index
+}

@@ -74,7 +74,7 @@ func.func @attention_c27_least(%q: tensor<1x2x8x16xf16>, %s: tensor<1x2x2x1xf32>
 func.func @attention_c27_blocks_alone(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects scales of query beside blocks that share one, but got none}}
   %o = "attn.attention"(%q, %q, %q) <{
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
     queryScaleBlocks = array<i64: 1, 1, 4, 1>, order = "bhsd"}> ({}, {})
     : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16>
   return

@@ -118,6 +118,12 @@ void AttentionOp::print(OpAsmPrinter &printer) {
       printer << ", [" << scales.blocks << "]";
     printer << " : " << scales.scales.getType() << ")";
   }
+  for (auto [keyword, zeros] :
+       {std::pair<StringRef, Value>{"key_zeros", getKeyZeros()},
+        {"value_zeros", getValueZeros()}})
+    if (zeros)
+      printer << ' ' << keyword << "(" << zeros << " : " << zeros.getType()
+              << ")";
   printShared(printer, *this);
   bool isDefault =
       getResult().getType().getElementType() ==

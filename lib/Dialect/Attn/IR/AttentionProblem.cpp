@@ -232,6 +232,10 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
     op.setValueScaleBlocksAttr(
         getScaleBlocksAttr(problem, builder, *problem.valueScales));
   }
+  if (problem.keyZeros)
+    assignFirst(op.getKeyZerosMutable(), rest);
+  if (problem.valueZeros)
+    assignFirst(op.getValueZerosMutable(), rest);
   return op;
 }
 
@@ -321,6 +325,12 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
         {problem.latent ? inputs[1] : inputs[2], problem.valueScales}})
     if (scales)
       inputs.push_back(getScaleType(problem, builder, operand, *scales));
+  if (problem.keyZeros)
+    inputs.push_back(
+        getScaleType(problem, builder, inputs[1], *problem.keyScales));
+  if (problem.valueZeros)
+    inputs.push_back(
+        getScaleType(problem, builder, inputs[2], *problem.valueScales));
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());

@@ -19,12 +19,14 @@ Value Scales::getPlace(OpBuilder &builder, Location loc, int64_t dim,
   return arith::DivUIOp::create(builder, loc, place, block);
 }
 
-static std::optional<Scales>
-makeScales(StringRef name, Value operand, Value scales,
-           std::optional<ArrayRef<int64_t>> blocks) {
+static std::optional<Scales> makeScales(StringRef name, Value operand,
+                                        Value scales,
+                                        std::optional<ArrayRef<int64_t>> blocks,
+                                        Value zeros = {}) {
   if (!scales)
     return std::nullopt;
-  return Scales{name, operand, scales, blocks.value_or(ArrayRef<int64_t>())};
+  return Scales{name, operand, scales, blocks.value_or(ArrayRef<int64_t>()),
+                zeros};
 }
 
 std::optional<Scales> attune::attn::getQueryScales(AttentionOp op) {
@@ -34,14 +36,14 @@ std::optional<Scales> attune::attn::getQueryScales(AttentionOp op) {
 
 std::optional<Scales> attune::attn::getKeyScales(AttentionOp op) {
   return makeScales("key", op.getKey(), op.getKeyScales(),
-                    op.getKeyScaleBlocks());
+                    op.getKeyScaleBlocks(), op.getKeyZeros());
 }
 
 std::optional<Scales> attune::attn::getValueScales(AttentionOp op) {
   if (op.getLatent())
     return getKeyScales(op);
   return makeScales("value", op.getValue(), op.getValueScales(),
-                    op.getValueScaleBlocks());
+                    op.getValueScaleBlocks(), op.getValueZeros());
 }
 
 SmallVector<Scales, 3> attune::attn::getScales(AttentionOp op) {
@@ -65,6 +67,14 @@ bool attune::attn::scalesValuesByKey(AttentionOp op) {
   std::optional<Scales> scales = getValueScales(op);
   return variesAlong(op, scales, 's') ||
          (op.getPages() && variesAlong(op, scales, 'b'));
+}
+
+ValueZeros attune::attn::getValueZeros(AttentionOp op) {
+  if (!op.getValueZeros())
+    return ValueZeros::None;
+  return scalesValuesByKey(op) || op.getSinks() || op.getDropout()
+             ? ValueZeros::Summed
+             : ValueZeros::Shared;
 }
 
 Type attune::attn::getDefaultResultElement(Type query) {
@@ -129,6 +139,37 @@ Type attune::attn::getRoundedType(AttentionOp op) {
                                                                    : weight;
 }
 
+static LogicalResult verifyZeros(AttentionOp op, StringRef name, Value operand,
+                                 Value scales, Value zeros) { // attention_c32
+  if (!zeros)
+    return success();
+  Type element = getElementTypeOrSelf(operand);
+  if (!element.isInteger(8))
+    return op.emitOpError("expects zero points of a ")
+           << name << " of i8, but got " << element;
+  if (!scales)
+    return op.emitOpError("expects scales of ")
+           << name << " beside its zero points, but got none";
+  auto ofZeros = cast<RankedTensorType>(zeros.getType()),
+       ofScales = cast<RankedTensorType>(scales.getType());
+  if (ofZeros.getShape() != ofScales.getShape())
+    return op.emitOpError("expects a zero point for each scale of ")
+           << name << ", " << ofScales << ", but got " << ofZeros;
+  if (op.getLatent())
+    return op.emitOpError("expects no zero points where values are a part of "
+                          "the keys, but got some of ")
+           << name;
+  constexpr unsigned kLeastBits = 16;
+  for (auto [other, type] : {std::pair<StringRef, Type>{
+                                 "query", getElementTypeOrSelf(op.getQuery())},
+                             {"weights", getWeightType(op)}})
+    if (type.getIntOrFloatBitWidth() < kLeastBits)
+      return op.emitOpError("expects ")
+             << other << " of at least " << kLeastBits
+             << " bits beside zero points, but got " << type;
+  return success();
+}
+
 LogicalResult attune::attn::detail::verifyScales(AttentionOp op) {
   if (std::optional<Type> weights = op.getWeights()) // attention_c29
     if (!isa<Float16Type, BFloat16Type, Float8E4M3FNType, Float8E5M2Type,
@@ -150,5 +191,15 @@ LogicalResult attune::attn::detail::verifyScales(AttentionOp op) {
   for (const Scales &scales : getScales(op)) // attention_c27
     if (failed(verifySizes(op, scales)))
       return failure();
+  if (failed(verifyZeros(op, "key", op.getKey(), op.getKeyScales(),
+                         op.getKeyZeros())) ||
+      failed(verifyZeros(op, "value", op.getValue(), op.getValueScales(),
+                         op.getValueZeros())))
+    return failure();
+  std::optional<Scales> keys = getKeyScales(op);
+  if (keys && keys->zeros && variesAlong(op, keys, 'd'))
+    return op.emitOpError("expects zero points of key that the columns of a "
+                          "row share, but got some along dimension ")
+           << op.getHeadDimPos();
   return success();
 }

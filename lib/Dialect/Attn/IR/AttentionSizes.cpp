@@ -303,7 +303,7 @@ private:
   void expectStarts(StringRef name, Value starts, Value places);
   void expectElements(const TableSize &size);
   void expectBlocks(const BlockList &list);
-  void expectScales(const Scales &scales);
+  void expectScales(const Scales &scales, StringRef what, Value numbers);
 
   AttentionOpInterface op;
 };
@@ -402,11 +402,11 @@ void CheckEmitter::expectBlocks(const BlockList &list) {
            "expects " + list.name + " to have room for at least 1 block");
 }
 
-void CheckEmitter::expectScales(const Scales &scales) {
-  std::string name = "scales of " + scales.name.str();
+void CheckEmitter::expectScales(const Scales &scales, StringRef what,
+                                Value numbers) {
+  std::string name = (what + " of " + scales.name).str();
   for (int64_t dim = 0; dim < 4; ++dim) {
-    NamedSize all{scales.name, scales.operand, dim},
-        size{name, scales.scales, dim};
+    NamedSize all{scales.name, scales.operand, dim}, size{name, numbers, dim};
     if (scales.isShared(dim) || (!all.isDynamic() && !size.isDynamic()))
       continue;
     Value block = arith::ConstantIndexOp::create(b, scales.getBlock(dim));
@@ -521,8 +521,11 @@ void CheckEmitter::emit() {
   for (const BlockList &list : getBlockLists(op)) // attention_c22
     expectBlocks(list);
   if (auto forward = dyn_cast<AttentionOp>(*op)) // attention_c27
-    for (const Scales &scales : getScales(forward))
-      expectScales(scales);
+    for (const Scales &scales : getScales(forward)) {
+      expectScales(scales, "scales", scales.scales);
+      if (scales.zeros)
+        expectScales(scales, "zero points", scales.zeros);
+    }
 }
 
 namespace {

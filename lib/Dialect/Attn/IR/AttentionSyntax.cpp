@@ -302,7 +302,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<Type> types, written;
   auto &properties = state.getOrAddProperties<Properties>();
   ClauseOperand queryLengths, keyLengths, queryStarts, keyStarts, pages,
-      queryScales, keyScales, valueScales;
+      queryScales, keyScales, valueScales, keyZeros, valueZeros;
   ClauseParser clauses(parser, state);
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
     if (keyword == "lse" || keyword == "batch_invariant") {
@@ -331,6 +331,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
                                   : keyword == "key_lengths"  ? keyLengths
                                   : keyword == "query_starts" ? queryStarts
                                   : keyword == "key_starts"   ? keyStarts
+                                  : keyword == "key_zeros"    ? keyZeros
+                                  : keyword == "value_zeros"  ? valueZeros
                                                               : pages);
     return failure(failed(parsed) || failed(parser.parseRParen()));
   };
@@ -338,7 +340,8 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       clauses.parseAll({"lse", "query_lengths", "key_lengths", "query_starts",
                         "key_starts", "pages", "latent", "weights",
                         "batch_invariant", "packed", "query_scales",
-                        "key_scales", "value_scales", "schedule"},
+                        "key_scales", "value_scales", "key_zeros",
+                        "value_zeros", "schedule"},
                        parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
@@ -357,9 +360,9 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       clauses.resolveShared(segments.slice(3, ClauseParser::kSharedOperands),
                             state.operands))
     return failure();
-  ClauseOperand *own[] = {&queryLengths, &keyLengths, &queryStarts,
-                          &keyStarts,    &pages,      &queryScales,
-                          &keyScales,    &valueScales};
+  ClauseOperand *own[] = {
+      &queryLengths, &keyLengths, &queryStarts, &keyStarts, &pages,
+      &queryScales,  &keyScales,  &valueScales, &keyZeros,  &valueZeros};
   for (auto [operand, segment] : llvm::zip_equal(
            own, segments.drop_front(3 + ClauseParser::kSharedOperands)))
     if (clauses.resolve(*operand, segment, state.operands))

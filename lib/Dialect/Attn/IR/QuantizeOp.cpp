@@ -21,9 +21,15 @@ double attune::attn::getLargestNumber(Type element, bool isPacked) {
   return isPacked ? kLargest4 : kLargest8;
 }
 
+double attune::attn::getLeastNumber(bool isPacked) {
+  return isPacked ? -8 : -128;
+}
+
 void QuantizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getQuantized(), "quantized");
   setName(getScales(), "scales");
+  if (getZeros())
+    setName(getZeros(), "zeros");
 }
 
 int64_t QuantizeOp::getBlockRows() {
@@ -55,6 +61,8 @@ QuantizeOp::reifyResultShapes(OpBuilder &builder,
                      arith::ConstantIndexOp::create(builder, getLoc(), block))
                      .getResult();
   shapes.push_back(sizes);
+  if (getZeros())
+    shapes.push_back(sizes);
   return success();
 }
 
@@ -162,6 +170,19 @@ static LogicalResult verifyScales(QuantizeOp op) {
   return diagnostic << size;
 }
 
+static LogicalResult verifyZeros(QuantizeOp op) { // quantize_c9
+  if (!op.getZeros())
+    return success();
+  Type element = getElementTypeOrSelf(op.getQuantized());
+  if (!element.isInteger())
+    return op.emitOpError("expects zero points of i8, but got some of ")
+           << element;
+  if (withoutEncoding(op.getZeros()) == withoutEncoding(op.getScales()))
+    return success();
+  return op.emitOpError("expects a zero point for each scale, ")
+         << op.getScales().getType() << ", but got " << op.getZeros().getType();
+}
+
 LogicalResult QuantizeOp::verify() {
   if (!AttentionOp::isValidOrder(getOrder())) // quantize_c1
     return emitOpError("expects order to be a permutation of the letters b, h, "
@@ -169,7 +190,8 @@ LogicalResult QuantizeOp::verify() {
            << getOrder() << "'";
   if (failed(verifySizes(*this)) || failed(verifyQuantized(*this)) ||
       failed(verifyBlocks(*this)) || // quantize_c5
-      failed(verifyScales(*this)))   // quantize_c6
+      failed(verifyScales(*this)) || // quantize_c6
+      failed(verifyZeros(*this)))
     return failure();
   return detail::verifyTensors(*this);
 }

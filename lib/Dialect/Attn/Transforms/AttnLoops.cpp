@@ -277,7 +277,29 @@ LoopEmitter::Operand LoopEmitter::getOperand(Value tensor,
                                              std::optional<Scales> scales,
                                              bool isPacked) {
   return {toBuffer(tensor), scales, scales ? toBuffer(scales->scales) : Value(),
+          scales && scales->zeros ? toBuffer(scales->zeros) : Value(),
           isPacked};
+}
+
+Value LoopEmitter::loadNumbers(const Operand &operand, Value numbers,
+                               SmallVector<Value, 4> indices, int64_t count) {
+  int64_t headDim = find('d');
+  for (auto [dim, index] : llvm::enumerate(indices))
+    index = operand.scales->getPlace(builder, builder.getLoc(),
+                                     static_cast<int64_t>(dim), index);
+  SmallVector<Value> elements;
+  for (int64_t d = 0; d < count; ++d) {
+    // Of each group of columns the first loads it.
+    if (d == 0 || (!operand.scales->isShared(headDim) &&
+                   d % operand.scales->getBlock(headDim) == 0)) {
+      indices[headDim] = createIndex(d / operand.scales->getBlock(headDim));
+      elements.push_back(memref::LoadOp::create(builder, numbers, indices));
+    } else {
+      elements.push_back(elements.back());
+    }
+  }
+  return vector::FromElementsOp::create(
+      builder, VectorType::get(count, builder.getF32Type()), elements);
 }
 
 Value LoopEmitter::load(const Operand &operand, Value b, Value h, Value s,
@@ -287,26 +309,11 @@ Value LoopEmitter::load(const Operand &operand, Value b, Value h, Value s,
                                   : loadF32(operand.buffer, indices, count);
   if (!operand.scales)
     return vector;
-  int64_t headDim = find('d');
-  for (auto [dim, index] : llvm::enumerate(indices))
-    index = operand.scales->getPlace(builder, builder.getLoc(),
-                                     static_cast<int64_t>(dim), index);
-  SmallVector<Value> factors;
-  for (int64_t d = 0; d < count; ++d) {
-    // Of each group of columns the first loads it.
-    if (d == 0 || (!operand.scales->isShared(headDim) &&
-                   d % operand.scales->getBlock(headDim) == 0)) {
-      indices[headDim] = createIndex(d / operand.scales->getBlock(headDim));
-      factors.push_back(
-          memref::LoadOp::create(builder, operand.factors, indices));
-    } else {
-      factors.push_back(factors.back());
-    }
-  }
+  if (operand.zeros)
+    vector = arith::SubFOp::create(
+        builder, vector, loadNumbers(operand, operand.zeros, indices, count));
   return arith::MulFOp::create(
-      builder, vector,
-      vector::FromElementsOp::create(
-          builder, cast<VectorType>(vector.getType()), factors));
+      builder, vector, loadNumbers(operand, operand.factors, indices, count));
 }
 
 Value LoopEmitter::loadKey(const Operand &operand, const Row &row, Value n,

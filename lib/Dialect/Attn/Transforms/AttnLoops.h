@@ -91,11 +91,21 @@ protected:
   mlir::Value splat(mlir::Value scalar, int64_t count);
   /// The largest amount of what is finite, and `carried`.
   mlir::Value addAmounts(mlir::Value carried, mlir::Value elements);
+  /// The least and the largest of what is finite, and `carried`.
+  std::pair<mlir::Value, mlir::Value>
+  addExtremes(std::pair<mlir::Value, mlir::Value> carried,
+              mlir::Value elements);
+  /// What addExtremes() begins with.
+  std::pair<mlir::Value, mlir::Value> makeNoExtremes();
+  /// The scale and the zero point of elements between these.
+  std::pair<mlir::Value, mlir::Value>
+  makeZero(std::pair<mlir::Value, mlir::Value> extremes);
   /// What the elements of a result are to be multiplied by.
   mlir::Value makeScale(mlir::Value amount);
   /// Elements divided by their scale, of which those beyond the largest number,
-  /// also infinite ones, are that.
-  mlir::Value quantize(mlir::Value elements, mlir::Value scale);
+  /// also infinite ones, are that; and their zero point more, if there is one.
+  mlir::Value quantize(mlir::Value elements, mlir::Value scale,
+                       mlir::Value zero = {});
   /// `count` elements, packed if those of a result are, in f32.
   mlir::Value loadNarrow(mlir::Value buffer,
                          llvm::SmallVector<mlir::Value, 4> indices,
@@ -167,11 +177,18 @@ protected:
     mlir::Value buffer;
     std::optional<Scales> scales;
     mlir::Value factors;
+    /// What is subtracted before; null where nothing is.
+    mlir::Value zeros;
     /// Whether bytes hold two columns each.
     bool isPacked = false;
   };
   Operand getOperand(mlir::Value tensor, std::optional<Scales> scales,
                      bool isPacked = false);
+  /// For `count` elements from these places of an operand on their scales, or
+  /// their zero points, as `numbers` has them.
+  mlir::Value loadNumbers(const Operand &operand, mlir::Value numbers,
+                          llvm::SmallVector<mlir::Value, 4> indices,
+                          int64_t count);
   /// The vector along the head size in f32, multiplied.
   mlir::Value load(const Operand &operand, mlir::Value b, mlir::Value h,
                    mlir::Value s, int64_t count);

@@ -44,6 +44,8 @@ private:
   QuantizeOp op;
   /// The mean is null where it stays.
   Value input, quantized, scales, mean;
+  /// Null where there are no zero points.
+  Value zeros;
 };
 } // namespace
 
@@ -74,11 +76,73 @@ Value NarrowEmitter::makeScale(Value amount) {
   return arith::SelectOp::create(builder, isZero, createF32(1), quotient);
 }
 
-Value NarrowEmitter::quantize(Value elements, Value scale) {
+std::pair<Value, Value> NarrowEmitter::makeNoExtremes() {
+  float most = std::numeric_limits<float>::max();
+  return {createF32(most), createF32(-most)};
+}
+
+std::pair<Value, Value>
+NarrowEmitter::addExtremes(std::pair<Value, Value> carried, Value elements) {
+  int64_t count = cast<VectorType>(elements.getType()).getNumElements();
+  Value infinity =
+      splat(createF32(std::numeric_limits<float>::infinity()), count);
+  Value isFinite =
+      arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT,
+                            math::AbsFOp::create(builder, elements), infinity);
+  auto reduce = [&](vector::CombiningKind kind, Value other) -> Value {
+    Value known = arith::SelectOp::create(builder, isFinite, elements,
+                                          splat(other, count));
+    return vector::ReductionOp::create(builder, kind, known, other);
+  };
+  return {reduce(vector::CombiningKind::MINNUMF, carried.first),
+          reduce(vector::CombiningKind::MAXNUMF, carried.second)};
+}
+
+std::pair<Value, Value>
+NarrowEmitter::makeZero(std::pair<Value, Value> extremes) {
+  Value low = extremes.first, high = extremes.second;
+  double least = getLeastNumber(isPacked);
+  Value steps = createF32(static_cast<float>(getLargest() - least));
+  // Each apart, for their difference may be too large.
+  Value quotient = arith::MaxNumFOp::create(
+      builder,
+      arith::SubFOp::create(builder,
+                            arith::DivFOp::create(builder, high, steps),
+                            arith::DivFOp::create(builder, low, steps)),
+      createF32(std::numeric_limits<float>::min()));
+  auto compare = [&](arith::CmpFPredicate predicate) -> Value {
+    return arith::CmpFOp::create(builder, predicate, high, low);
+  };
+  Value scale =
+            arith::SelectOp::create(builder, compare(arith::CmpFPredicate::OGT),
+                                    quotient, createF32(1)),
+        first = arith::SelectOp::create(
+            builder, compare(arith::CmpFPredicate::OLT), createF32(0), low);
+  Value zero = arith::SubFOp::create(
+      builder, createF32(static_cast<float>(least)),
+      arith::MulFOp::create(
+          builder, first, arith::DivFOp::create(builder, createF32(1), scale)));
+  return {scale, zero};
+}
+
+Value NarrowEmitter::quantize(Value elements, Value scale, Value zero) {
   int64_t count = cast<VectorType>(elements.getType()).getNumElements();
   Value inverse =
       splat(arith::DivFOp::create(builder, createF32(1), scale), count);
   Value scaled = arith::MulFOp::create(builder, elements, inverse);
+  if (zero) {
+    Value moved = arith::AddFOp::create(builder, scaled, splat(zero, count));
+    Value bounded = arith::MinNumFOp::create(
+        builder, splat(createF32(getLargest()), count),
+        arith::MaxNumFOp::create(
+            builder, moved,
+            splat(createF32(static_cast<float>(getLeastNumber(isPacked))),
+                  count)));
+    Value isNumber =
+        arith::CmpFOp::create(builder, arith::CmpFPredicate::ORD, moved, moved);
+    return arith::SelectOp::create(builder, isNumber, bounded,
+                                   createZeros(count));
+  }
   Value largest = splat(createF32(getLargest()), count);
   Value isBeyond =
       arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT,
@@ -206,19 +270,36 @@ void QuantizeEmitter::emitBlock(ValueRange block) {
         rows);
   }
   OpBuilder::InsertionGuard guard(builder);
-  auto search = scf::ForOp::create(builder, first, end, one, createF32(0));
-  builder.setInsertionPointToStart(search.getBody());
-  scf::YieldOp::create(builder,
-                       addAmounts(search.getRegionIterArg(0),
-                                  loadRow(b, h, search.getInductionVar())));
-  builder.setInsertionPointAfter(search);
-  Value scale = makeScale(search.getResult(0));
+  Value scale, zeroPoint;
+  if (zeros) {
+    auto [least, most] = makeNoExtremes();
+    auto search =
+        scf::ForOp::create(builder, first, end, one, ValueRange{least, most});
+    builder.setInsertionPointToStart(search.getBody());
+    auto [low, high] =
+        addExtremes({search.getRegionIterArg(0), search.getRegionIterArg(1)},
+                    loadRow(b, h, search.getInductionVar()));
+    scf::YieldOp::create(builder, ValueRange{low, high});
+    builder.setInsertionPointAfter(search);
+    std::tie(scale, zeroPoint) =
+        makeZero({search.getResult(0), search.getResult(1)});
+    memref::StoreOp::create(builder, zeroPoint, zeros,
+                            getIndices(b, h, block[2]));
+  } else {
+    auto search = scf::ForOp::create(builder, first, end, one, createF32(0));
+    builder.setInsertionPointToStart(search.getBody());
+    scf::YieldOp::create(builder,
+                         addAmounts(search.getRegionIterArg(0),
+                                    loadRow(b, h, search.getInductionVar())));
+    builder.setInsertionPointAfter(search);
+    scale = makeScale(search.getResult(0));
+  }
   memref::StoreOp::create(builder, scale, scales, getIndices(b, h, block[2]));
   auto loop = scf::ForOp::create(builder, first, end, one);
   builder.setInsertionPointToStart(loop.getBody());
   Value s = loop.getInductionVar();
-  storeNarrow(NarrowEmitter::quantize(loadRow(b, h, s), scale), quantized,
-              getIndices(b, h, s));
+  storeNarrow(NarrowEmitter::quantize(loadRow(b, h, s), scale, zeroPoint),
+              quantized, getIndices(b, h, s));
 }
 
 void QuantizeEmitter::emit() {
@@ -238,13 +319,18 @@ void QuantizeEmitter::emit() {
   if (int64_t block = op.getBlockRows(); ShapedType::isStatic(block))
     blocks = builder.createOrFold<arith::CeilDivUIOp>(s, createIndex(block));
   scales = allocate(op.getScales().getType(), getIndices(b, h, blocks));
+  if (op.getZeros())
+    zeros = allocate(op.getScales().getType(), getIndices(b, h, blocks));
   auto loop = scf::ParallelOp::create(builder, ValueRange{zero, zero, zero},
                                       ValueRange{b, h, blocks},
                                       ValueRange{one, one, one});
   builder.setInsertionPointToStart(loop.getBody());
   emitBlock(loop.getInductionVars());
   builder.setInsertionPointAfter(loop);
-  rewriter.replaceOp(op, {toTensor(quantized), toTensor(scales)});
+  SmallVector<Value> results{toTensor(quantized), toTensor(scales)};
+  if (zeros)
+    results.push_back(toTensor(zeros));
+  rewriter.replaceOp(op, results);
 }
 
 void attune::attn::emitQuantizeLoops(RewriterBase &rewriter, QuantizeOp op,

@@ -61,3 +61,15 @@ func.func @packed(%x: tensor<2x4x?x32xf32>) -> tensor<2x4x?x16xi8> {
   %y, %s = attn.quantize %x packed : tensor<2x4x?x32xf32> -> tensor<2x4x?x16xi8>, tensor<2x4x1x1xf32>
   return %y : tensor<2x4x?x16xi8>
 }
+
+// CHECK-LABEL: func.func @zeros
+// CHECK: scf.for
+// CHECK:   vector.reduction <minnumf>
+// CHECK:   vector.reduction <maxnumf>
+// CHECK: %[[ZERO:.+]] = arith.subf %cst{{.*}}, %{{.+}} : f32
+// CHECK: memref.store %[[ZERO]], {{.+}} : memref<2x4x1x1xf32>
+// CHECK: arith.fptosi
+func.func @zeros(%x: tensor<2x4x?x8xf32>) -> (tensor<2x4x?x8xi8>, tensor<2x4x1x1xf32>) {
+  %y, %s, %z = attn.quantize %x : tensor<2x4x?x8xf32> -> tensor<2x4x?x8xi8>, tensor<2x4x1x1xf32>, tensor<2x4x1x1xf32>
+  return %y, %z : tensor<2x4x?x8xi8>, tensor<2x4x1x1xf32>
+}

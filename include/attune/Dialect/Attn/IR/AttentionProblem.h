@@ -48,6 +48,8 @@ struct AttentionProblem {
   std::optional<Element> elementKV, elementResult, elementWeights;
   /// Of query, key and value, which are f32 operands. Gradients have none.
   std::optional<ScaleBlocks> queryScales, keyScales, valueScales;
+  /// Whether there is a zero point for each scale, which are f32 operands.
+  bool keyZeros, valueZeros;
   /// Of dimensions: a permutation of the letters b, h, s and d.
   std::string order;
   std::optional<Alignment> causal;

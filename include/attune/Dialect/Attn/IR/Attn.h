@@ -120,6 +120,8 @@ struct Scales {
   mlir::Value operand, scales;
   /// How many neighbours share a scale; empty where no blocks are written.
   llvm::ArrayRef<int64_t> blocks;
+  /// Which numbers stand for 0, one for each scale; null where 0 does.
+  mlir::Value zeros{};
 
   bool isShared(int64_t dim) const {
     return llvm::cast<mlir::RankedTensorType>(scales.getType())
@@ -143,9 +145,23 @@ constexpr int64_t kPackedColumns = 32;
 bool packsKey(mlir::Operation *op);
 bool packsValue(mlir::Operation *op);
 
+/// What is subtracted from a result of attention, by what is known of it where
+/// values have zero points.
+enum class ValueZeros {
+  /// Nothing.
+  None,
+  /// One for all keys of a head, whose weights add up to 1.
+  Shared,
+  /// The sum of those of all keys, each times its weight.
+  Summed
+};
+ValueZeros getValueZeros(AttentionOp op);
+
 /// The largest number of what is quantized to `element`, of two integers in an
 /// i8 if it `isPacked`; the least one is as far below 0.
 double getLargestNumber(mlir::Type element, bool isPacked);
+/// The least one of integers that have zero points.
+double getLeastNumber(bool isPacked);
 
 /// Whether there are scales that differ along a dimension, by its letter.
 bool variesAlong(AttentionOp op, const std::optional<Scales> &scales,

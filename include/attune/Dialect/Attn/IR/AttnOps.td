@@ -82,6 +82,17 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     tensor, also of pages and packed sequences, so that scales lie as elements
     do. Values that are a part of the keys have the scales of these.
 
+    `key_zeros` and `value_zeros` say which number stands for 0 in keys or values of
+    i8, packed or not, one for each of their scales. It need not be an integer:
+
+    ```
+    key[i,j,k,l] = key_scales[i/I, j/J, k/K, l/L] * (key[i,j,k,l] - key_zeros[i/I, j/J, k/K, l/L])
+    ```
+
+    Kernels multiply what is stored: from a score they subtract the zero point
+    times the sum of the query's elements, and from a result the sum of zero
+    points, or the one that all keys share, times the weights.
+
     `packed(key)`, `packed(value)` or `packed(key, value)` says that an i8 of
     these holds two signed integers of 4 bits. Of `D` columns, column `d` is in
     the lower bits of byte `d` where `d < D / 2`, and in the upper bits of byte
@@ -165,6 +176,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `batch_invariant`
                 | (`query_scales` | `key_scales` | `value_scales`)
                   `(` ssa (`,` `[` integer (`,` integer){3} `]`)? `:` type `)`
+                | (`key_zeros` | `value_zeros`) `(` ssa `:` type `)`
                 | `causal` `(` alignment `)`
                 | `window` `(` side `,` side `,` alignment `)`
                 | `softcap` `(` float `)`
@@ -235,6 +247,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       a seed and an offset, two numbers (attention_c30).
     - What is packed is i8, and stands for a multiple of 32 columns, so that the halves of a row are whole matrix
       instructions; its columns share scales, query and weights have at least 16 bits, and there is no `latent` (attention_c31).
+    - Zero points are those of keys or values of i8 that have scales, and lie as these, one for each; there is no `latent`, and
+      query and weights have at least 16 bits. Columns of keys share theirs (attention_c32). They are finite, which is not checked.
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -316,6 +330,11 @@ def Attn_AttentionOp : Attn_Op<"attention", [
        value_scales(%vs : tensor<2x4x8192x1xf32>)
        : tensor<2x16x1x64xbf16>, tensor<2x4x8192x32xi8>, tensor<2x4x8192x32xi8>
 
+    // One whose numbers lie around others than 0.
+    %o11 = attn.attention %q, %k, %v key_scales(%ks : tensor<2x4x8192x1xf32>) value_scales(%vs : tensor<2x4x8192x1xf32>)
+       key_zeros(%kz : tensor<2x4x8192x1xf32>) value_zeros(%vz : tensor<2x4x8192x1xf32>)
+       : tensor<2x16x1x64xbf16>, tensor<2x4x8192x64xi8>, tensor<2x4x8192x64xi8>
+
     // In training: a tenth of the weights is dropped.
     %o9, %lse9 = attn.attention %q, %k, %v lse causal(top_left) dropout(%random, 1.000000e-01 : tensor<2xi64>)
        : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>
@@ -326,6 +345,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - `expects an op of arith or math on scalars, tensor.extract or tensor.dim, but got 'func.call'`.
     - `expects counts of blocks to have 32 blocks of 128 queries, but got 16`.
     - `expects scales of key to have 1 or 128 elements along dimension 2, but got 64`.
+    - `expects zero points of a key of i8, but got 'f8E4M3FN'`.
   }];
   let arguments = (ins
     Attn_Input:$query,
@@ -346,6 +366,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Optional<4DTensorOf<[F32]>>:$queryScales,
     Optional<4DTensorOf<[F32]>>:$keyScales,
     Optional<4DTensorOf<[F32]>>:$valueScales,
+    Optional<4DTensorOf<[F32]>>:$keyZeros,
+    Optional<4DTensorOf<[F32]>>:$valueZeros,
     OptionalAttr<DenseI64ArrayAttr>:$queryScaleBlocks,
     OptionalAttr<DenseI64ArrayAttr>:$keyScaleBlocks,
     OptionalAttr<DenseI64ArrayAttr>:$valueScaleBlocks,

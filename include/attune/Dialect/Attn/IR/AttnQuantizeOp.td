@@ -30,6 +30,15 @@ def Attn_QuantizeOp : Attn_Op<"quantize", [
     With `packed`, the result is i8 of half the head size, and each byte holds two integers of 4 bits, as `attn.attention` takes them: of `D` columns, byte `d` has
     column `d` in its lower bits and column `d + D / 2` in its upper ones. Integers go from -127 to 127, or from -7 to 7: as far below 0 as above it.
 
+    With a third result, `zeros`, integers have zero points, for what lies around another number than 0; all that there are become of use, from `least` -128 or -8 to
+    `largest`, and `quantized - zeros` is multiplied by the scale:
+
+    ```
+    scale     = (max(y) - min(y)) / (largest - least)               1 where both are one number
+    zero      = least - min(y) / scale                              no integer in general
+    quantized = round(y * (1 / scale) + zero)
+    ```
+
     Which elements share a scale is said as for `attn.attention`: scales have the dimensions of the tensor, in its order, and
     `blocks [I, J, K, L]` says how many neighbours along a dimension share one, 1 where no blocks are written, and all of a dimension for
     which scales have a static size of 1. Here these are rows of one head: each row alone, blocks of rows, or all rows of a head of a batch.
@@ -49,6 +58,7 @@ def Attn_QuantizeOp : Attn_Op<"quantize", [
     - Scales are as many as batches and heads along these, 1 along d, and along s 1 or one for each block (quantize_c6).
     - With `rotate`, the head size is a power of 2 (quantize_c7).
     - What is `packed` is i8, of a head size that is a multiple of 32 (quantize_c8).
+    - Zero points are those of a result of i8, and of the shape of the scales (quantize_c9).
     - Encodings are absent or `#attn.strided`; strides of results are known, and no two of their elements share a place;
       no tensor has more bytes than 63 bits can count (attention_c9, attention_c18, attention_c19).
 
@@ -68,6 +78,9 @@ def Attn_QuantizeOp : Attn_Op<"quantize", [
        : tensor<2x16x?x64xf8E4M3FN>, tensor<2x4x8192x64xf8E4M3FN>, tensor<2x4x8192x64xf8E4M3FN>
     // Keys of 4 bits, two in a byte.
     %k4, %k4s = attn.quantize %k packed : tensor<2x4x8192x64xbf16> -> tensor<2x4x8192x32xi8>, tensor<2x4x8192x1xf32>
+    // With zero points.
+    %v4, %v4s, %v4z = attn.quantize %v packed
+       : tensor<2x4x8192x64xbf16> -> tensor<2x4x8192x32xi8>, tensor<2x4x8192x1xf32>, tensor<2x4x8192x1xf32>
     ```
 
     **Errors**
@@ -84,11 +97,11 @@ def Attn_QuantizeOp : Attn_Op<"quantize", [
     UnitAttr:$packed,
     DefaultValuedStrAttr<StrAttr, "bhsd">:$order,
     OptionalAttr<Schedule_QuantizeAttr>:$schedule);
-  let results = (outs Attn_Narrow:$quantized, 4DTensorOf<[F32]>:$scales);
+  let results = (outs Attn_Narrow:$quantized, 4DTensorOf<[F32]>:$scales, Optional<4DTensorOf<[F32]>>:$zeros);
   let assemblyFormat = [{
     $input (`blocks` $blocks^)? (`smooth` $smooth^)? (`rotate` $rotate^)? (`packed` $packed^)? (`order` `(` custom<Order>($order)^ `)`)?
     (`schedule` `(` $schedule^ `)`)? attr-dict-with-keyword
-    `:` type($input) `->` type($quantized) `,` type($scales)
+    `:` type($input) `->` type($quantized) `,` type($scales) (`,` type($zeros)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
