@@ -116,6 +116,8 @@ def attention(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    k_zero: Any = None,
+    v_zero: Any = None,
     weights: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
@@ -141,6 +143,8 @@ def attention(
     k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (int8, float8_e4m3fn and the like)
     v_descale     as in `decode`: one element, [batch, kv_heads] or [batch, seq_k, kv_heads]; for the layout "bshd"
     q_descale     the same of q, which may have 8 bits if k has, as in `decode`; the result is bfloat16 then, or as `out`
+    k_zero        float32: which numbers of k and v of int8 or uint8 stand for 0, one for each of k_descale or v_descale, as `quantize`
+    v_zero        gives them
     weights       of v of 8 bits: the type of as many that weights are rounded to where they are multiplied by it, as in `varlen`
     return_lse    returns the natural logarithm of the sum of exponentials, too: [batch, heads, seq_q], float32
     layout        order of dimensions: "bshd", or "bhsd" for [batch, heads, seq, head_dim]; also of the result
@@ -160,7 +164,7 @@ def attention(
     there is no driver, or a kernel fails.
     """
     has_functions = not (score_mod is mask_mod is block_mask is None)
-    has_scales = not (q_descale is k_descale is v_descale is weights is None)
+    has_scales = not (q_descale is k_descale is v_descale is k_zero is v_zero is weights is None)
     # Nearly all calls have the default.
     probability = 0.0 if type(dropout_p) is float and dropout_p == 0 else check_dropout(dropout_p)
     has_dropout = probability > 0
@@ -179,6 +183,7 @@ def attention(
         from . import _serving
 
         scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale, "alibi_slopes": alibi_slopes, "sinks": sinks}
+        scales |= {"k_zero": k_zero, "v_zero": v_zero}
         options: dict[str, Any] = {**scales, "weights": weights, "causal": causal, "window": window, "softcap": softcap, "scale": scale}
         return _serving.decode(q, k, v, **options, return_lse=return_lse, out=out, stream=stream, chip=chip)
     if has_functions:

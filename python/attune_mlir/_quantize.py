@@ -32,6 +32,8 @@ class Problem:
     rows: int | None
     smooth: bool
     rotate: bool
+    #: Whether there are zero points.
+    has_zeros: bool
     #: Whether the input is other than row-major without gaps.
     strided: bool
 
@@ -44,12 +46,14 @@ class Problem:
         count = "1" if self.rows is None else "?"
         columns = _operands.count_stored(self.head_dim, self.out_dtype)
         results = f"tensor<{shape}x{columns}x{_RESULTS[self.out_dtype]}>, tensor<?x{count}x{self.heads}x1xf32>"
+        results += f", tensor<?x{count}x{self.heads}x1xf32>" * self.has_zeros
+        names = "%y, %s" + ", %z" * self.has_zeros
         clauses = f" blocks [1, {self.rows}, 1, 1]" if (self.rows or 1) > 1 else ""
         clauses += " smooth" * self.smooth + " rotate" * self.rotate + " packed" * (self.out_dtype == _operands.PACKED)
         return _compiler.parse(
             f"func.func @quantize(%x: {taken}) -> ({results}) {{\n"
-            f"  %y, %s = attn.quantize %x{clauses} order(bshd) : {taken} -> {results}\n"
-            f"  return %y, %s : {results}\n}}\n"
+            f"  {names} = attn.quantize %x{clauses} order(bshd) : {taken} -> {results}\n"
+            f"  return {names} : {results}\n}}\n"
         )
 
 
@@ -60,9 +64,10 @@ def quantize(
     scale_rows: int | None = 1,
     smooth: bool = False,
     rotate: bool = False,
+    zeros: bool = False,
     stream: int | None = None,
     chip: str | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Any, ...]:
     """Elements in 8 bits or 4, and scales in float32: x is about quantized * scales.
 
     x           array [batch, seq, heads, head_dim] in float16, bfloat16 or float32, or packed [total, heads, head_dim]
@@ -75,6 +80,8 @@ def quantize(
     smooth      subtracts the mean of all rows of a head: of keys, which changes nothing of attention but the LSE
     rotate      multiplies rows by a normalized Hadamard matrix, for queries and keys whose large elements are in the same columns: both
                 are rotated, or neither. head_dim is a power of 2
+    zeros       of integers: returns zero points, too, which `attention`, `decode` and `varlen` take as k_zero and v_zero: x is about
+                (quantized - zeros) * scales, and the least and the largest element become the ends, -128 and 127, or -8 and 7
     stream      as of `attention`
     chip        as of `attention`
 
@@ -85,39 +92,43 @@ def quantize(
     out_dtype = _frameworks.name_narrow(dtype, "dtype")
     if scale_rows is not None and scale_rows < 1:
         raise ValueError(f"expects scale_rows to be None or at least 1, but got {scale_rows}")
-    key, known = ("quantize", out_dtype, scale_rows, bool(smooth), bool(rotate)), (False, None, None, None, False, "bshd", chip)
+    if zeros and _operands.is_float8(out_dtype):
+        raise ValueError(f"expects zeros with int8 or uint8 alone, but got some with {out_dtype}")
+    flags = bool(smooth), bool(rotate), bool(zeros)
+    key, known = ("quantize", out_dtype, scale_rows, *flags), (False, None, None, None, False, "bshd", chip)
     if stream is None and (found := _known.repeat(key, known, (x,))) is not None:
         # As bytes, which is what kernels write.
-        return _shape_results(found[0].view(getattr(sys.modules["torch"], out_dtype)), found[1], x, scale_rows)
+        return _shape_results(found[0].view(getattr(sys.modules["torch"], out_dtype)), found[1:], x, scale_rows)
     if _frameworks.is_watched("stream", stream is None, x):
         from . import _rows_torch
 
-        return _rows_torch.quantize(x, dtype=out_dtype, scale_rows=scale_rows, smooth=bool(smooth), rotate=bool(rotate), chip=chip)
+        return _rows_torch.quantize(x, dtype=out_dtype, scale_rows=scale_rows, flags=flags, chip=chip)
     attempt = _known.Attempt(key, known, {"x": x})
-    quantized, scales = _compute(x, out_dtype, scale_rows, bool(smooth), bool(rotate), stream, chip, attempt)
+    quantized, *scales = _compute(x, out_dtype, scale_rows, flags, stream, chip, attempt)
     return _shape_results(quantized, scales, x, scale_rows)
 
 
-def _shape_results(quantized: Any, scales: Any, x: Any, scale_rows: int | None) -> tuple[Any, Any]:
+def _shape_results(quantized: Any, scales: list[Any], x: Any, scale_rows: int | None) -> tuple[Any, ...]:
     """As many dimensions as the caller has."""
     shape = tuple(x.shape)
-    batch, blocks, heads, _ = scales.shape
+    batch, blocks, heads, _ = scales[0].shape
+    of_scales = (batch, heads) if scale_rows is None else (batch, blocks, heads)
     if len(shape) == 3:
-        return quantized.reshape((*shape[:2], quantized.shape[-1])), scales.reshape((blocks, heads))
-    return quantized, scales.reshape((batch, heads) if scale_rows is None else (batch, blocks, heads))
+        quantized, of_scales = quantized.reshape((*shape[:2], quantized.shape[-1])), (blocks, heads)
+    return quantized, *(numbers.reshape(of_scales) for numbers in scales)
 
 
 def _compute(
     x: Any,
     out_dtype: str,
     scale_rows: int | None,
-    smooth: bool,
-    rotate: bool,
+    flags: tuple[bool, bool, bool],
     stream: int | None,
     chip: str | None,
     attempt: _known.Attempt,
-) -> tuple[Any, Any]:
-    """Checks, compiles and launches."""
+) -> tuple[Any, ...]:
+    """Checks, compiles and launches; `flags` are smooth, rotate and zeros."""
+    _, rotate, has_zeros = flags
     tensor = _frameworks.make_tensor(x.detach() if _frameworks.is_torch(x) else x, "x")
     if (dtype := _frameworks.get_dtype_name(tensor)) not in _INPUTS:
         raise TypeError(f"expects x of float16, bfloat16 or float32, but got {dtype}")
@@ -139,17 +150,19 @@ def _compute(
     framework = _frameworks.find_framework(x)
     of_scales = batch, 1 if scale_rows is None else -(-seq // scale_rows), heads, 1
     of_result = *shape[:3], _operands.count_stored(head_dim, out_dtype)
-    arrays = framework.empty(x, of_result, out_dtype), framework.empty(x, of_scales, "float32")
+    names = ("quantized", "scales", "zeros")[: 2 + has_zeros]
+    shapes, dtypes = (of_result, *[of_scales] * (1 + has_zeros)), (out_dtype, *["float32"] * (1 + has_zeros))
+    arrays = [framework.empty(x, size, element) for size, element in zip(shapes, dtypes, strict=True)]
     results: list[_native.Tensor] = [
         _operands.make_output(array, name, size, element, place)
-        for array, name, size, element in zip(arrays, ("quantized", "scales"), (of_result, of_scales), (out_dtype, "float32"), strict=True)
+        for array, name, size, element in zip(arrays, names, shapes, dtypes, strict=True)
     ]
     if 0 not in of_scales:
-        problem = Problem(dtype, out_dtype, heads, head_dim, scale_rows, smooth, rotate, strided)
+        problem = Problem(dtype, out_dtype, heads, head_dim, scale_rows, *flags, strided)
         device = _devices.get_device(*place, chip)
         kernel = device.get_kernel(problem, _schedules.Bucket.get(seq, 1, batch))
         arguments, queue = _devices.run(device, kernel, [tensor, *results], x, stream)
         if not device.is_host:
-            places = dict(zip(("x", "quantized", "scales"), _devices.find_places(kernel).values(), strict=True))
-            attempt.learn(("quantized", "scales"), places, arguments, kernel, queue)
-    return framework.finish(x, arrays[0]), framework.finish(x, arrays[1])
+            places = dict(zip(("x", *names), _devices.find_places(kernel).values(), strict=True))
+            attempt.learn(names, places, arguments, kernel, queue)
+    return tuple(framework.finish(x, array) for array in arrays)

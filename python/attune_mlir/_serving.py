@@ -22,8 +22,8 @@ _DTYPES = {
     "int8": "i8",
     _operands.PACKED: "i8",
 }
-#: Clauses with scales of query, key and value.
-_SCALES = ("query_scales", "key_scales", "value_scales")
+#: Clauses with scales of query, key and value, and with zero points.
+_SCALES = ("query_scales", "key_scales", "value_scales", "key_zeros", "value_zeros")
 #: Up to so many queries of each sequence, rows of several heads may share a tile.
 _MAX_STATIC_QUERIES = 64
 #: Clauses that have integers as operands, in the order of the op, and how many dimensions these have.
@@ -174,11 +174,13 @@ class Options:
     check: bool
     #: What elements of queries, keys and values are multiplied by.
     descales: tuple[Any, Any, Any]
+    #: Which numbers stand for 0 in keys and values.
+    zeros: tuple[Any, Any] = (None, None)
 
     def read_scales(
         self, tensors: dict[str, _native.Tensor], packs_queries: bool, packs_keys: bool, place: tuple[str, int]
     ) -> dict[str, tuple[_native.Tensor, str]]:
-        """The operands of the clauses with scales that are given, and along which dimensions they differ."""
+        """The operands of the clauses with scales and zero points that are given, and along which dimensions they differ."""
         if self.latent is not None and self.descales[2] is not None:
             raise ValueError("expects no v_descale with latent, for values that are columns of the keys have their scales, but got one")
         kv_heads = tensors["k"].shape[2]
@@ -187,11 +189,27 @@ class Options:
             ("key_scales", "k", packs_keys, None),
             ("value_scales", "v", packs_keys, None),
         )
-        return {
+        found = {
             clause: _scales.read(array, f"{name}_descale", tensors[name], is_packed, place, heads)
             for (clause, name, is_packed, heads), array in zip(parts, self.descales, strict=True)
             if array is not None
         }
+        for (clause, name, is_packed, _), array in zip(parts[1:], self.zeros, strict=True):
+            if array is None:
+                continue
+            self._check_zeros(name, _frameworks.get_dtype_name(tensors[name]))
+            zeros = _scales.read(array, f"{name}_zero", tensors[name], is_packed, place)
+            if clause not in found or zeros[0].shape != found[clause][0].shape:
+                raise ValueError(f"expects {name}_zero of the shape of {name}_descale, but got shape {tuple(array.shape)}")
+            found[clause.replace("scales", "zeros")] = zeros
+        return found
+
+    def _check_zeros(self, name: str, dtype: str) -> None:
+        """That there can be zero points of keys or values of this type."""
+        if dtype not in ("int8", _operands.PACKED):
+            raise TypeError(f"expects {name}_zero beside {name} of int8 or uint8 alone, but got one for {dtype}")
+        if self.latent is not None or self.weights is not None:
+            raise ValueError(f"expects no {name}_zero with latent or weights, but got one")
 
     def choose_values(self, key: Any, value: Any, name: str, head_dim: int) -> Any:
         """The array that holds the values, of keys with so many columns, which may be that of the keys."""
@@ -379,6 +397,8 @@ def varlen(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    k_zero: Any = None,
+    v_zero: Any = None,
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
@@ -402,6 +422,8 @@ def varlen(
     k_descale     float32: what elements of k and v are to be multiplied by, for these may have 8 bits (int8, float8_e4m3fn and others): one
     v_descale     element, or [total_k, kv_heads], or [pages, kv_heads], [pages, page_size, kv_heads] with `block_table`; 1 for a
                   dimension that shares them; with `latent` k_descale alone
+    k_zero        float32: which numbers of k and v of int8 or uint8 stand for 0, one for each of k_descale or v_descale, as `quantize`
+    v_zero        gives them
     q_descale     the same of q, which may have 8 bits if k has: one element, or [total_q, heads], or [total_q, kv_heads]
 
     Other arguments are those of `attention`. The result is [total_q, heads, head_dim], the LSE [heads, total_q].
@@ -420,10 +442,11 @@ def varlen(
     known = (causal, window, softcap, scale, return_lse, "bshd", chip)
     own = (latent, batch_invariant, weights)
     longest, is_plain = (max_seqlen_q, max_seqlen_k), out is None and stream is None and not check
-    inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    scaled = (alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero)
+    inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, *scaled)
     if is_plain and (found := _known.repeat(("varlen", *own), known, inputs, longest)) is not None:
         return (found[0][0], found[1][0]) if return_lse else found[0]
-    arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled)
     if _frameworks.is_watched("out, stream and check", is_plain, *arrays):
         from . import _serving_torch
 
@@ -440,7 +463,7 @@ def varlen(
     attempt = _attempt(("varlen", *own), known, inputs, integers, longest)
     scales = q_descale, k_descale, v_descale
     flags = bool(return_lse), latent, bool(batch_invariant), weights, bool(check)
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales)
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, (k_zero, v_zero))
     v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
         if block_table is None:
@@ -484,6 +507,8 @@ def decode(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    k_zero: Any = None,
+    v_zero: Any = None,
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
@@ -503,6 +528,7 @@ def decode(
                       [pages, kv_heads] or [pages, page_size, kv_heads]; 1 for a dimension that shares them
     q_descale         the same of q, which may have 8 bits if k_cache has, and where the chip multiplies both: one element, [batch, heads]
                       or [batch, seq_q, heads], or as many as heads of keys; the result is bfloat16 then, or as `out`
+    k_zero, v_zero    float32: which numbers of int8 or uint8 stand for 0, one for each of k_descale or v_descale, as `quantize` gives them
 
     Other arguments and the results are those of `attention`, with the layout "bshd". Under a causal mask the last query
     attends to the last key of its own sequence. What is behind the keys of a sequence is not read: neither keys, nor
@@ -515,7 +541,7 @@ def decode(
     known = (causal, window, softcap, scale, return_lse, "bshd", chip)
     own = (latent, batch_invariant, weights)
     is_plain = out is None and stream is None and not check
-    arrays = (q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale)
+    arrays = (q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero)
     if is_plain and (found := _known.repeat(("decode", *own), known, arrays)) is not None:
         return found
     if _frameworks.is_watched("out, stream and check", is_plain, *arrays):
@@ -533,7 +559,7 @@ def decode(
     attempt = _attempt(("decode", *own), known, arrays, integers)
     scales = q_descale, k_descale, v_descale
     flags = bool(return_lse), latent, bool(batch_invariant), weights, bool(check)
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales)
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, (k_zero, v_zero))
     v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
     _refuse_gradients(q, k_cache, v_cache)
     found, lse = compute({"q": q, "k": k_cache, "v": v_cache}, integers, (None, None), options, out, stream, chip, attempt)

@@ -17,7 +17,10 @@ _OPTIONS = (
     "bool causal=False, int[]? window=None, float? softcap=None, float? scale=None, bool return_lse=False, int? latent=None,"
     " bool batch_invariant=False, str? weights=None, str? chip=None"
 )
-_PER_HEAD = "Tensor? alibi_slopes, Tensor? sinks, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale"
+_PER_HEAD = (
+    "Tensor? alibi_slopes, Tensor? sinks, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale, Tensor? k_zero=None, Tensor? v_zero=None"
+)
+_SCALES = ("q_descale", "k_descale", "v_descale", "k_zero", "v_zero")
 _SCHEMAS = {
     "decode": f"Tensor q, Tensor k_cache, Tensor? v_cache, Tensor? cache_seqlens, Tensor? block_table, {_PER_HEAD}, *, {_OPTIONS}",
     "varlen": "Tensor q, Tensor k, Tensor? v, Tensor cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? seqused_k, Tensor? block_table,"
@@ -47,7 +50,7 @@ def _count_columns(values: torch.Tensor) -> int:
 
 def _decode(*tensors: Any, return_lse: bool = False, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
     q, k_cache, v_cache, lengths, table, slopes, sinks, *scales = map(_torch.as_plain, tensors)
-    named = dict(zip(("q_descale", "k_descale", "v_descale"), scales, strict=True), alibi_slopes=slopes, sinks=sinks)
+    named = dict(zip(_SCALES, scales, strict=False), alibi_slopes=slopes, sinks=sinks)
     found = _serving.decode(q, k_cache, v_cache, lengths, block_table=table, return_lse=return_lse, **named, **options)
     return _pair(found, return_lse, q)
 
@@ -73,7 +76,7 @@ def _fake_decode(
 
 def _varlen(*tensors: Any, return_lse: bool = False, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
     q, k, v, starts_q, starts_k, used, table, slopes, sinks, *scales = map(_torch.as_plain, tensors)
-    named = dict(zip(("q_descale", "k_descale", "v_descale"), scales, strict=True), alibi_slopes=slopes, sinks=sinks)
+    named = dict(zip(_SCALES, scales, strict=False), alibi_slopes=slopes, sinks=sinks)
     found = _serving.varlen(q, k, v, starts_q, starts_k, seqused_k=used, block_table=table, return_lse=return_lse, **named, **options)
     return _pair(found, return_lse, q)
 
