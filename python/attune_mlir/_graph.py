@@ -267,7 +267,9 @@ class _Body:
         if listed is not None:
             grad_clauses = _trace.translate(score, _masks.read_states(mask, *listed), device, traced.captures).clauses
         reads = [" ".join(f"{dim}:{name}" for dim, name in sorted(capture.reads)) for capture in traced.captures]
-        return traced, {"clauses": traced.clauses, "grad_clauses": grad_clauses, "reads": reads}
+        # On one line, for PyTorch's compiler writes arguments into comments of its programs.
+        texts = (" ".join(text.split()) for text in (traced.clauses, grad_clauses))
+        return traced, dict(zip(("clauses", "grad_clauses"), texts, strict=True)) | {"reads": reads}
 
     def find_captures(self, traced: _trace.Traced) -> list[torch.Tensor]:
         """The tensors that regions read."""

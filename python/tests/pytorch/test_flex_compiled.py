@@ -54,6 +54,25 @@ def test_lengths_make_nothing_new():
     assert counter.calls == [1, 1]
 
 
+@IGNORED
+def test_arguments_are_of_one_line():
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+
+    texts = []
+
+    def look(graph, _):
+        texts.extend(text for node in graph.graph.nodes for text in node.kwargs.values() if isinstance(text, str))
+        return make_boxed_func(graph.forward)
+
+    mask = make_mask(MASKS["document"](), block=32)
+    query, key, value = (x.requires_grad_() for x in make_inputs())
+    compiled = torch.compile(attune.flex_attention, fullgraph=True, backend=aot_autograd(fw_compiler=look))
+    compiled(query, key, value, lambda s, b, h, m, n: s + (m - n).abs() * 0.1, mask).sum().backward()
+    assert any("attn.yield" in text for text in texts)
+    assert not any("\n" in text for text in texts)
+
+
 @pytest.mark.parametrize("name", ["document", "natten", "vsa_sizes"])
 def test_masks(name):
     heads = 2 if name.startswith("vsa") else None
