@@ -265,6 +265,23 @@ static void storeKeys(AttentionProblem &problem) {
   problem.headDimV /= packs ? 2 : 1;
 }
 
+/// Behind query, key and value, those of their scales and zero points.
+static void appendScaleTypes(const AttentionProblem &problem, Builder &builder,
+                             SmallVectorImpl<Type> &inputs) {
+  Type query = inputs[0], key = inputs[1],
+       value = problem.latent ? key : inputs[2];
+  for (auto [operand, scales] : {std::pair(query, problem.queryScales),
+                                 {key, problem.keyScales},
+                                 {value, problem.valueScales}})
+    if (scales)
+      inputs.push_back(getScaleType(problem, builder, operand, *scales));
+  if (problem.keyZeros)
+    inputs.push_back(getScaleType(problem, builder, key, *problem.keyScales));
+  if (problem.valueZeros)
+    inputs.push_back(
+        getScaleType(problem, builder, value, *problem.valueScales));
+}
+
 OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
                                                 MLIRContext *context) {
   context->loadDialect<AttnDialect, func::FuncDialect>();
@@ -319,18 +336,7 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   if (problem.pageSize)
     inputs.push_back(RankedTensorType::get({problem.batch, mostPages},
                                            builder.getI32Type()));
-  for (auto [operand, scales] :
-       {std::pair(inputs[0], problem.queryScales),
-        {inputs[1], problem.keyScales},
-        {problem.latent ? inputs[1] : inputs[2], problem.valueScales}})
-    if (scales)
-      inputs.push_back(getScaleType(problem, builder, operand, *scales));
-  if (problem.keyZeros)
-    inputs.push_back(
-        getScaleType(problem, builder, inputs[1], *problem.keyScales));
-  if (problem.valueZeros)
-    inputs.push_back(
-        getScaleType(problem, builder, inputs[2], *problem.valueScales));
+  appendScaleTypes(problem, builder, inputs);
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
