@@ -10,7 +10,20 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, cast
 
-from . import _attention, _compiler, _contents, _devices, _frameworks, _gradients, _known, _native, _operands, _scales, _schedules
+from . import (
+    _attention,
+    _compiler,
+    _contents,
+    _devices,
+    _frameworks,
+    _gradients,
+    _integers,
+    _known,
+    _native,
+    _operands,
+    _scales,
+    _schedules,
+)
 
 _DTYPES = {
     "float16": "f16",
@@ -26,8 +39,6 @@ _DTYPES = {
 _SCALES = ("query_scales", "key_scales", "value_scales", "key_zeros", "value_zeros")
 #: Up to so many queries of each sequence, rows of several heads may share a tile.
 _MAX_STATIC_QUERIES = 64
-#: Clauses that have integers as operands, in the order of the op, and how many dimensions these have.
-_INTEGERS = {"query_lengths": 1, "key_lengths": 1, "query_starts": 1, "key_starts": 1, "pages": 2}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +104,7 @@ class Problem:
         for name, letters in self.scales:
             blocks = f", [1, 1, {self.heads // self.kv_heads}, 1]" if "g" in letters else ""
             clauses.append(f"{name}(%{name}{blocks} : {self._describe_scales(name, letters)})")
-        return clauses + [f"{name}(%{name} : {_describe_integers(name)})" for name in self.integers]
+        return clauses + [f"{name}(%{name} : {_integers.describe(name)})" for name in self.integers]
 
     def make_module(self) -> _compiler.Module:
         """The problem in the attn dialect."""
@@ -106,7 +117,7 @@ class Problem:
         v = k if self.is_latent else self._describe(of_value, packs_keys, rows, self.kv_heads, self.head_dim_v, of_v)
         arguments = [f"%q: {q}", f"%k: {k}"] + [f"%v: {v}"] * (not self.is_latent)
         arguments += [f"%{name}: tensor<{self.heads}xf32>" for name in ["alibi"] * self.has_alibi + ["sinks"] * self.has_sinks]
-        arguments += [f"%{name}: {_describe_integers(name)}" for name in self.integers]
+        arguments += [f"%{name}: {_integers.describe(name)}" for name in self.integers]
         arguments += [f"%{name}: {self._describe_scales(name, letters)}" for name, letters in self.scales]
         results = [self._describe(of_result, packs_queries, self.seq_q, self.heads, self.head_dim_v, False)]
         batch = "1" if packs_queries else "?"
@@ -118,30 +129,6 @@ class Problem:
             f"  {names} = attn.attention %q, %k, {value} {' '.join(self._list_clauses())}\n    : {q}, {k}, {v} -> ({', '.join(results)})\n"
             f"  return {names} : {', '.join(results)}\n}}\n"
         )
-
-
-def _describe_integers(name: str) -> str:
-    return f"tensor<{'x'.join(['?'] * _INTEGERS[name])}xi32>"
-
-
-def _read_integers(arrays: dict[str, tuple[str, Any]], counts: dict[str, int], place: tuple[str, int]) -> dict[str, _native.Tensor]:
-    """The operands of clauses, which are there as far as they are no None. `arrays` also say what callers call them."""
-    tensors = {}
-    for clause, (name, array) in arrays.items():
-        if array is None:
-            continue
-        tensor = _frameworks.make_tensor(array, name)
-        if (dtype := _frameworks.get_dtype_name(tensor)) != "int32":
-            raise TypeError(f"expects {name} of int32, but got {dtype}")
-        if len(tensor.shape) != _INTEGERS[clause] or tensor.shape[0] != counts[clause]:
-            kind = f"{counts[clause]} elements" if _INTEGERS[clause] == 1 else f"{counts[clause]} rows of numbers of pages"
-            raise ValueError(f"expects {name} to have {kind}, but got shape {tuple(tensor.shape)}")
-        if not _operands.fill_strides(tensor):
-            raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {tensor.strides} elements")
-        if (found := _frameworks.get_device(tensor, name)) != place:
-            raise ValueError(f"expects {name} on the device of q, {place}, but got {found}")
-        tensors[clause] = tensor
-    return tensors
 
 
 def _check_sizes(tensors: dict[str, _native.Tensor], has_pages: bool) -> None:
@@ -258,8 +245,8 @@ def read_call(
     packs_queries = integers["query_starts"][1] is not None
     _check_sizes(tensors, has_pages)
     batch = _count_sequences(tensors, integers)
-    counts = {name: batch + name.endswith("starts") for name in _INTEGERS}
-    operands = _read_integers(integers, counts, place)
+    counts = {name: batch + name.endswith("starts") for name in _integers.CLAUSES}
+    operands = _integers.read(integers, counts, place)
     scales = options.read_scales(tensors, packs_queries, integers["key_starts"][1] is not None, place)
     if options.check:
         _contents.check(integers, batch, tensors["q"].shape[1], tensors["k"].shape)
@@ -304,7 +291,7 @@ def read_call(
 
 def read_attention(q: Any, k: Any, v: Any, options: Options) -> Call:
     """A call of `attention` with operands of 8 bits or with scales."""
-    return read_call({"q": q, "k": k, "v": v}, dict.fromkeys(_INTEGERS, ("", None)), (None, None), options, None)
+    return read_call({"q": q, "k": k, "v": v}, dict.fromkeys(_integers.CLAUSES, ("", None)), (None, None), options, None)
 
 
 def compute(
