@@ -111,6 +111,20 @@ def test_quantize_in_one_graph(packed, rows):
     assert counter.frame_count == 1
 
 
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_integers_in_one_graph(dtype, zeros):
+    def attend(q, k, v):
+        (k, *of_k), (v, *of_v) = (attune.quantize(x, dtype=dtype, zeros=zeros) for x in (k, v))
+        named = dict(zip(("k_descale", "v_descale", "k_zero", "v_zero"), (of_k[0], of_v[0], *of_k[1:], *of_v[1:]), strict=zeros))
+        return k, v, attune.attention(q, k, v, **named)
+
+    inputs = [make(1, 20, 2, 32, dtype=torch.bfloat16, seed=seed) + seed for seed in range(3)]
+    compiled, counter = compile(attend)
+    check_same(compiled(*inputs), attend(*inputs))
+    assert counter.frame_count == 1
+
+
 def test_quantized_attention_in_one_graph():
     def attend(q, k, v):
         (q, of_q), (k, of_k), (v, of_v) = (attune.quantize(x, scale_rows=rows) for x, rows in ((q, 1), (k, 1), (v, None)))
@@ -152,6 +166,7 @@ def test_operators():
     torch.library.opcheck(torch.ops.attune.append.default, (rows, pool, slots, None, None, None, None, scales), **tests)
     torch.library.opcheck(torch.ops.attune.quantize.default, (make(2, 9, 2, 32),), {"scale_rows": None, "smooth": True}, **tests)
     torch.library.opcheck(torch.ops.attune.quantize.default, (make(9, 2, 32),), {"scale_rows": 4, "dtype": "float8_e5m2"}, **tests)
+    torch.library.opcheck(torch.ops.attune.quantize.default, (make(2, 9, 2, 32),), {"zeros": True, "dtype": "uint8"}, **tests)
 
 
 def test_no_gradients():
