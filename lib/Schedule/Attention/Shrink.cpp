@@ -151,7 +151,8 @@ ProblemSizes attune::shrinkAttention(AttentionOpInterface op,
     list.tensor.setType(resizeList(op, list.tensor, small));
   if (auto forward = dyn_cast<attn::AttentionOp>(*op))
     for (attn::Scales scales : attn::getScales(forward))
-      for (Value numbers : {scales.scales, scales.zeros})
+      // In this order, for the type of scales says which dimensions share one.
+      for (Value numbers : {scales.zeros, scales.scales})
         if (numbers)
           numbers.setType(resizeScales(scales, numbers));
   function.setFunctionType(FunctionType::get(
