@@ -182,12 +182,12 @@ def read_arguments(
     alibi_slopes: Any,
     sinks: Any,
     functions: tuple[Any, Any, Any],
-    scales: tuple[Any, Any, Any, Any],
+    scales: tuple[Any, Any, Any, Any, Any, Any],
     **options: Any,
 ) -> _attention.Call:
     """The call of `attention` with these arguments, which has to have something to compute.
 
-    `functions` are score_mod, mask_mod and block_mask; `scales` those of q, k and v, and the type of weights.
+    `functions` are score_mod, mask_mod and block_mask; `scales` those of q, k and v, zero points of k and v, and the type of weights.
     """
     has_functions, has_scales = (any(one is not None for one in given) for given in (functions, scales))
     arrays = [x.detach() if x is not None and _frameworks.is_torch(x) else x for x in (q, k, v, alibi_slopes, sinks)]
@@ -206,9 +206,10 @@ def read_arguments(
             return_lse=bool(options["return_lse"]),
             latent=None,
             batch_invariant=False,
-            weights=scales[3],
+            weights=scales[5],
             check=False,
             descales=scales[:3],
+            zeros=scales[3:5],
         )
         call = _serving.read_attention(plain_q, plain_k, plain_v, form)
     elif not has_functions:
@@ -241,6 +242,8 @@ def explain(
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    k_zero: Any = None,
+    v_zero: Any = None,
     weights: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
@@ -260,5 +263,5 @@ def explain(
     """
     functions = (score_mod, mask_mod, block_mask)
     options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
-    scales = (q_descale, k_descale, v_descale, weights)
+    scales = (q_descale, k_descale, v_descale, k_zero, v_zero, weights)
     return explain_call(read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, **options), chip)

@@ -205,6 +205,8 @@ def tune(  # type: ignore[misc]
     q_descale: Any = None,
     k_descale: Any = None,
     v_descale: Any = None,
+    k_zero: Any = None,
+    v_zero: Any = None,
     weights: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
@@ -232,7 +234,7 @@ def tune(  # type: ignore[misc]
     """
     functions = (score_mod, mask_mod, block_mask)
     options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
-    scales = (q_descale, k_descale, v_descale, weights)
+    scales = (q_descale, k_descale, v_descale, k_zero, v_zero, weights)
     call = _explain.read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, **options)
     spent, name = read_budget(budget), _explain.get_chip(call.place, chip)
     if not background:

@@ -111,3 +111,21 @@ def test_errors():
         attune.decode(q, k, None, latent=32, k_descale=one, k_zero=one)
     with pytest.raises(ValueError, match="expects zeros with int8 or uint8 alone, but got some with float8_e5m2"):
         attune.quantize(q, dtype="float8_e5m2", zeros=True)
+
+
+@pytest.mark.parametrize("dtype", KINDS)
+def test_explain_and_tune(dtype, nvidia, capfd):
+    q, k, v = make(0, 1, 40, HEADS, SIZE), *(make_aside(seed, 1, KEYS, KV_HEADS, SIZE) for seed in (1, 2))
+    (k, of_k, zero_k), (v, of_v, zero_v) = (attune.quantize(x, dtype=dtype, zeros=True, chip=nvidia) for x in (k, v))
+    options = {"k_descale": of_k, "v_descale": of_v, "k_zero": zero_k, "v_zero": zero_v, "chip": nvidia}
+    assert attune.explain(q, k, v, **options).source == "choice"
+    before = attune.attention(q, k, v, **options)
+    assert attune.tune(q, k, v, **options, budget="60s,3").tried >= 3
+    assert "no numbers were checked" not in capfd.readouterr().err
+    assert attune.explain(q, k, v, **options).source == "search"
+    torch.testing.assert_close(attune.attention(q, k, v, **options), before, atol=3e-2, rtol=1e-2)
+    # Without zero points it is another kernel.
+    del options["k_zero"], options["v_zero"]
+    assert attune.explain(q, k, v, **options).source == "choice"
+    with pytest.raises(ValueError, match="expects k_zero of the shape of k_descale"):
+        attune.explain(q, k, v, **options, k_zero=torch.zeros(1))
