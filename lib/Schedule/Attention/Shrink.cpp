@@ -69,7 +69,8 @@ static RankedTensorType resizeList(AttentionOpInterface op, Value list,
 }
 
 /// The type of scales, or of zero points, as many as the resized operand has
-/// blocks.
+/// blocks. Zero points come first, for the type of the scales says which
+/// dimensions share one.
 static RankedTensorType resizeScales(const attn::Scales &scales,
                                      Value numbers) {
   auto type = cast<RankedTensorType>(numbers.getType()),
@@ -151,7 +152,6 @@ ProblemSizes attune::shrinkAttention(AttentionOpInterface op,
     list.tensor.setType(resizeList(op, list.tensor, small));
   if (auto forward = dyn_cast<attn::AttentionOp>(*op))
     for (attn::Scales scales : attn::getScales(forward))
-      // In this order, for the type of scales says which dimensions share one.
       for (Value numbers : {scales.zeros, scales.scales})
         if (numbers)
           numbers.setType(resizeScales(scales, numbers));
