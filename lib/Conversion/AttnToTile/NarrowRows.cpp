@@ -147,36 +147,30 @@ static Value saturate(ImplicitLocOpBuilder &inner, Value value, double most) {
       inner, isBeyond, math::CopySignOp::create(inner, largest, value), value);
 }
 
-/// An i32 whose lowest bits are those of the nearest integer, the even one of
-/// two: a float whose unit is 1 has them there.
-static Value roundToInteger(ImplicitLocOpBuilder &inner, Value value) {
+/// An i32 whose lowest bits are those of the nearest integer from `least` to
+/// `largest`, the even one of two: a float whose unit is 1 has them there. NaN
+/// becomes 0.
+static Value roundToInteger(ImplicitLocOpBuilder &inner, Value value,
+                            double least, double largest) {
   constexpr double kLarge = 0x1.8p23;
   Value isNumber =
       arith::CmpFOp::create(inner, arith::CmpFPredicate::ORD, value, value);
   Value known =
       arith::SelectOp::create(inner, isNumber, value, number(inner, 0));
-  Value sum = arith::AddFOp::create(inner, known, number(inner, kLarge));
-  return arith::BitcastOp::create(inner, inner.getI32Type(), sum);
-}
-
-/// What is beyond all integers that there are is the last one.
-static Value saturateInteger(ImplicitLocOpBuilder &inner, Value value,
-                             bool isPacked) {
-  double largest = attn::getLargestNumber(inner.getI8Type(), isPacked);
-  Value isNumber =
-      arith::CmpFOp::create(inner, arith::CmpFPredicate::ORD, value, value);
   Value bounded = arith::MinNumFOp::create(
       inner, number(inner, largest),
-      arith::MaxNumFOp::create(inner, value,
-                               number(inner, attn::getLeastNumber(isPacked))));
-  return arith::SelectOp::create(inner, isNumber, bounded, number(inner, 0));
+      arith::MaxNumFOp::create(inner, known, number(inner, least)));
+  Value sum = arith::AddFOp::create(inner, bounded, number(inner, kLarge));
+  return arith::BitcastOp::create(inner, inner.getI32Type(), sum);
 }
 
 Value attune::roundToNarrow(TileBuilder &b, ValueRange rows, Value factors,
                             Value zeros, Type narrow) {
   auto type = cast<TileType>(rows[0].getType());
   bool isPacked = rows.size() == 2;
-  double largest = attn::getLargestNumber(narrow, isPacked);
+  bool isFloat = isa<FloatType>(narrow);
+  double largest = attn::getLargestNumber(narrow, isPacked),
+         least = zeros ? attn::getLeastNumber(isPacked) : -largest;
   SmallVector<Value, 4> inputs(rows);
   inputs.push_back(b.broadcast(factors, type));
   if (zeros)
@@ -187,27 +181,25 @@ Value attune::roundToNarrow(TileBuilder &b, ValueRange rows, Value factors,
         SmallVector<Value, 2> values;
         for (Value element : args.take_front(rows.size())) {
           Value factor = args[rows.size()];
-          values.push_back(
-              zeros
-                  ? saturateInteger(inner,
-                                    math::FmaOp::create(inner, element, factor,
-                                                        args[rows.size() + 1]),
-                                    isPacked)
-                  : saturate(inner,
-                             arith::MulFOp::create(inner, element, factor),
-                             largest));
+          Value scaled =
+              zeros ? math::FmaOp::create(inner, element, factor,
+                                          args[rows.size() + 1])
+                          .getResult()
+                    : arith::MulFOp::create(inner, element, factor).getResult();
+          values.push_back(isFloat
+                               ? saturate(inner, scaled, largest)
+                               : roundToInteger(inner, scaled, least, largest));
         }
-        if (isa<FloatType>(narrow))
+        if (isFloat)
           return arith::TruncFOp::create(inner, narrow, values[0]);
-        Value bits = roundToInteger(inner, values[0]);
+        Value bits = values[0];
         if (isPacked) {
           auto word = [&](int64_t value) -> Value {
             return arith::ConstantIntOp::create(inner, value, 32);
           };
           bits = arith::OrIOp::create(
               inner, arith::AndIOp::create(inner, bits, word(15)),
-              arith::ShLIOp::create(inner, roundToInteger(inner, values[1]),
-                                    word(4)));
+              arith::ShLIOp::create(inner, values[1], word(4)));
         }
         return arith::TruncIOp::create(inner, narrow, bits);
       });
