@@ -57,15 +57,29 @@ private:
     Value singles = LLVM::FPExtOp::create(b, loc, singleType, halves);
     if (to.isF32())
       return singles;
-    // Of these numbers all that is not 0 is in the upper half.
+    // Of these numbers all that is not 0 is in the upper half; those of a pair
+    // are taken at once.
+    constexpr int32_t kUpperHalves = 0x7632;
     Value words = LLVM::BitcastOp::create(
-        b, loc, VectorType::get(2 * count, b.getI16Type()), singles);
-    SmallVector<int32_t> upper;
-    for (int32_t i = 0; i < count; ++i)
-      upper.push_back(2 * i + 1);
-    return LLVM::BitcastOp::create(b, loc,
-                                   VectorType::get(count, b.getBF16Type()),
-                                   shuffle(b, loc, words, words, upper));
+              b, loc, VectorType::get(count, b.getI32Type()), singles),
+          selector = LLVM::ConstantOp::create(
+              b, loc, b.getI32IntegerAttr(kUpperHalves)),
+          packed = LLVM::PoisonOp::create(
+              b, loc, VectorType::get(count / 2, b.getI32Type()));
+    auto number = [&](int32_t value) -> Value {
+      return LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
+    };
+    for (int32_t i = 0; i < count; i += 2) {
+      Value low = LLVM::ExtractElementOp::create(b, loc, words, number(i)),
+            high = LLVM::ExtractElementOp::create(b, loc, words, number(i + 1));
+      Value pair =
+          NVVM::PermuteOp::create(b, loc, b.getI32Type(), low, high, selector,
+                                  NVVM::PermuteMode::DEFAULT);
+      packed =
+          LLVM::InsertElementOp::create(b, loc, packed, pair, number(i / 2));
+    }
+    return LLVM::BitcastOp::create(
+        b, loc, VectorType::get(count, b.getBF16Type()), packed);
   }
 
   /// One vector of those of a pair each.
