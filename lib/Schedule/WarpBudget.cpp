@@ -39,11 +39,12 @@ WarpBudget::getRoleRegisters(TargetAttr target) const {
   int64_t least = isPersistent ? warpgroups.getPersistentProducerRegisters()
                                : warpgroups.getProducerRegisters();
   int64_t consumer = share(all - producers * least, consumers);
-  if (transposes) {
-    int64_t fewer =
-        share(all - producers * warpgroups.getPersistentProducerRegisters(),
-              consumers);
-    consumer = needed <= fewer ? fewer : consumer;
+  if (restages) {
+    int64_t restaging =
+        std::max(ofRestaging, warpgroups.getPersistentProducerRegisters());
+    int64_t fewer = share(all - producers * restaging, consumers);
+    if (needed <= fewer || ofRestaging)
+      consumer = fewer;
   }
   // What is too little for another step of the consumers is the producer's.
   return RoleRegisters{share(all - consumers * consumer, producers), consumer};
@@ -73,10 +74,10 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
   for (int64_t i = 0; i < roles; ++i)
     all.push_back(makeRole(getRoleName(i), computing / roles,
                            registers.consumer, tile::RoleThreads::All, teams));
-  int64_t transposing = transposes ? producing / 2 : 0,
-          loading = producing - transposing;
-  if (transposing)
-    all.push_back(makeRole("transpose", transposing, registers.producer,
+  int64_t restaging = restages ? producing / 2 : 0,
+          loading = producing - restaging;
+  if (restaging)
+    all.push_back(makeRole("restage", restaging, registers.producer,
                            tile::RoleThreads::All, /*ofRole=*/1));
   all.push_back(makeRole("load", loading, registers.producer,
                          tile::RoleThreads::One, /*ofRole=*/1));

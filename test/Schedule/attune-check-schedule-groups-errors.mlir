@@ -210,9 +210,18 @@ func.func @latent_within_an_instruction(%q: !key) -> tensor<1x1x64x200xf16> {
   return %o : tensor<1x1x64x200xf16>
 }
 func.func @widening_for_warpgroups(%q: !t, %k: tensor<1x1x64x64xf8E4M3FN>) -> !t {
-  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1 where keys of f8E4M3FN are widened to f16, which warps do in their registers, but got 4}}
+  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1, or producer-warps to be at least 4, half of which widen, where keys of f8E4M3FN are widened to f16, but got 4 and 0}}
   %o = attn.attention %q, %k, %k schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !t, tensor<1x1x64x64xf8E4M3FN>, tensor<1x1x64x64xf8E4M3FN>
   return %o : !t
+}
+func.func @widening_beside_warpgroups(%q: !t, %k: tensor<1x1x64x64xf8E4M3FN>) -> !t {
+  %o = attn.attention %q, %k, %k schedule(<blockM = 64, mmaWarps = 4, producerWarps = 4, qInRegisters = 0>) : !t, tensor<1x1x64x64xf8E4M3FN>, tensor<1x1x64x64xf8E4M3FN>
+  return %o : !t
+}
+func.func @latent_of_two_types(%q: tensor<1x1x64x64xbf16>, %k: tensor<1x1x64x64xf8E4M3FN>) -> tensor<1x1x64x32xbf16> {
+  // expected-error @below {{latent-of-two-types: expects mma-warps to be 1 where latent rows are widened to bf16 as keys and to f16 as values, but got 4}}
+  %o = attn.attention %q, %k, %k latent(32) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 4, qInRegisters = 0>) : tensor<1x1x64x64xbf16>, tensor<1x1x64x64xf8E4M3FN>, tensor<1x1x64x64xf8E4M3FN>
+  return %o : tensor<1x1x64x32xbf16>
 }
 func.func @widening_by_warps(%q: !t, %k: tensor<1x1x64x64xf8E4M3FN>) -> !t {
   %o = attn.attention %q, %k, %q schedule(<blockM = 64>) : !t, tensor<1x1x64x64xf8E4M3FN>, !t
@@ -243,7 +252,7 @@ func.func @narrow_types_for_warpgroups(%q: !narrow, %k: tensor<1x1x64x64xf8E5M2>
   return %o : tensor<1x1x64x64xbf16>
 }
 func.func @narrow_values_for_warpgroups(%q: !narrow) -> tensor<1x1x64x64xbf16> {
-  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1 where values of f8E4M3FN are widened to f16, which warps do in their registers, but got 4}}
+  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1, or producer-warps to be at least 4, half of which widen, where values of f8E4M3FN are widened to f16, but got 4 and 0}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !narrow, !narrow, !narrow
   return %o : tensor<1x1x64x64xbf16>
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What is chosen for few queries of 8 bits, as for those of 16: one warp, with the rows of one instruction, for each warp
-// that multiplies reads all keys and values. For many, warpgroups multiply, where weights have 8 bits as well.
+// that multiplies reads all keys and values. For many, warpgroups multiply, in 8 bits where weights have these, too, and else what a role of its own widens.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-select-schedule)" | FileCheck %s
 
@@ -71,11 +71,9 @@ func.func @last_blocks(%q: tensor<1x16x16384x128xf8E4M3FN>, %k: tensor<1x16x8192
   return %o, %other : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
 }
 
-// Weights of 16 bits are multiplied by values that each warp widens.
+// Weights of 16 bits are multiplied by values that are widened, scores stay in 8.
 // CHECK-LABEL: func.func @wide_weights
-// CHECK: schedule(<
-// CHECK-NOT: mmaWarps = 4
-// CHECK: return
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 8, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong",
 func.func @wide_weights(%q: !many) -> tensor<4x16x4096x128xbf16> {
   %o = attn.attention %q, %q, %q : !many, !many, !many
   return %o : tensor<4x16x4096x128xbf16>
@@ -86,4 +84,11 @@ func.func @wide_weights(%q: !many) -> tensor<4x16x4096x128xbf16> {
 func.func @narrow_weights_of_one_query(%q: tensor<16x32x1x128xf8E4M3FN>, %k: tensor<16x8x4096x128xf8E4M3FN>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k weights(f8E4M3FN) : tensor<16x32x1x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>
   return %o : tensor<16x32x1x128xbf16>
+}
+
+// CHECK-LABEL: func.func @wide_queries
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = "ping-pong">)
+func.func @wide_queries(%q: tensor<4x16x4096x128xbf16>, %k: !many) -> tensor<4x16x4096x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<4x16x4096x128xbf16>, !many, !many
+  return %o : tensor<4x16x4096x128xbf16>
 }

@@ -12,8 +12,12 @@ func.func @one_warp(%q: !q, %k: !k) -> !q {
   return %o : !q
 }
 func.func @warpgroups(%q: !q, %k: !k) -> !q {
-  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1 where keys of i8 are widened to f16, which warps do in their registers, but got 4}}
+  // expected-error @below {{widening-for-warpgroups: expects mma-warps to be 1, or producer-warps to be at least 4, half of which widen, where keys of i8 are widened to f16, but got 4 and 0}}
   %o = attn.attention %q, %k, %k packed(key, value) schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !q, !k, !k
+  return %o : !q
+}
+func.func @widened_for_warpgroups(%q: !q, %k: !k) -> !q {
+  %o = attn.attention %q, %k, %k packed(key, value) schedule(<blockM = 64, mmaWarps = 4, producerWarps = 4, qInRegisters = 0>) : !q, !k, !k
   return %o : !q
 }
 func.func @shared_columns(%q: !q, %k: !k) -> !q {

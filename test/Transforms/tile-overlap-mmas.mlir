@@ -96,7 +96,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @transposed
   // CHECK: tile.mma %{{.+}} transpose_rhs scope warpgroup :
   // CHECK: %[[FIRST:.+]] = tile.get %[[V:[0-9a-z_]+]][%c0
-  // CHECK-NEXT: tile.transpose %[[FIRST]] into %[[C:[0-9a-z_]+]][%c0
+  // CHECK-NEXT: tile.restage %[[FIRST]] into %[[C:[0-9a-z_]+]][%c0
   // CHECK-NEXT: tile.release %[[V]][%c0
   // CHECK-NOT: tile.get
   // CHECK: scf.for %[[J:[^ ]+]] =
@@ -106,12 +106,12 @@ gpu.module @kernels {
   // CHECK-NEXT: %[[SUM:.+]] = tile.mma_async %{{.+}}, %[[PLACE]], %{{.+}} transpose_rhs scope warpgroup :
   // CHECK-NEXT: tile.wait %[[S]] :
   // CHECK:   %[[VALUE:.+]] = tile.get %[[V]][%[[J]]]
-  // CHECK-NEXT: tile.transpose %[[VALUE]] into %[[C]][%[[J]]]
+  // CHECK-NEXT: tile.restage %[[VALUE]] into %[[C]][%[[J]]]
   // CHECK-NEXT: tile.release %[[V]][%[[J]]]
   // CHECK:   tile.wait %[[SUM]] :
   // CHECK-NEXT: tile.release %[[C]][%[[LAST]]]
   // CHECK:   scf.yield
-  // CHECK-NOT: tile.transpose
+  // CHECK-NOT: tile.restage
   // CHECK: tile.get %[[C]]
   // CHECK-NEXT: tile.mma
   // CHECK-NEXT: tile.release %[[C]]
@@ -131,7 +131,7 @@ gpu.module @kernels {
         tile.yield %t : f16
       } : (!s) -> !p
       %v = tile.get %vc[%j] : !channel -> !shared
-      tile.transpose %v into %columns[%j] : !shared, !transposed
+      tile.restage %v into %columns[%j] transposed : !shared, !transposed
       tile.release %vc[%j] : !channel
       %place = tile.get %columns[%j] : !transposed -> !columns
       %o = tile.mma %p, %place, %a transpose_rhs scope warpgroup : !p, !columns, !o

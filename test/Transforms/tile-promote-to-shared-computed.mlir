@@ -90,7 +90,7 @@ gpu.module @kernels {
   // CHECK-NEXT: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs scope warpgroup :
   // CHECK-NEXT: tile.release
   // CHECK: %[[V:.+]] = tile.get %[[RING:[0-9a-z_]+]]
-  // CHECK-NEXT: tile.transpose %[[V]] into %[[COLUMNS]][%[[I]]] :
+  // CHECK-NEXT: tile.restage %[[V]] into %[[COLUMNS]][%[[I]]] transposed :
   // CHECK-NEXT: tile.release %[[RING]][%[[I]]]
   // CHECK-NEXT: %[[PLACE:.+]] = tile.get %[[COLUMNS]][%[[I]]]
   // CHECK-NEXT: tile.mma %{{.+}}, %[[PLACE]], %{{.+}} transpose_rhs scope warpgroup :
@@ -116,17 +116,67 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @keys_and_values
   // CHECK: %[[COLUMNS:.+]] = tile.channel : <32x64xf8E4M3FN, stages = 1, swizzle_atom = 64, paired = true>
   // CHECK: %[[K:.+]] = tile.get
-  // CHECK-NEXT: tile.transpose %[[K]] into %[[COLUMNS]][%{{.+}}] role "transpose"
+  // CHECK-NEXT: tile.restage %[[K]] into %[[COLUMNS]][%{{.+}}] transposed role "restage"
   // CHECK-NEXT: %[[PLACE:.+]] = tile.get %[[COLUMNS]]
   // CHECK-NEXT: tile.mma %{{.+}}, %[[K]], %{{.+}} transpose_rhs
   // CHECK-NEXT: tile.mma %{{.+}}, %[[PLACE]],
   // CHECK-NEXT: tile.release
   // CHECK-NEXT: tile.release
-  gpu.func @keys_and_values(%km: memref<?x32xf8E4M3FN>, %q: !tile.tile<64x32xf8E4M3FN, registers>, %p: !tile.tile<64x64xf8E4M3FN, registers>, %s: !tile.tile<64x64xf32, registers>, %acc: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"transpose", warps = 3>, #tile.role<"load", warps = 1, threads = one>]} {
+  gpu.func @keys_and_values(%km: memref<?x32xf8E4M3FN>, %q: !tile.tile<64x32xf8E4M3FN, registers>, %p: !tile.tile<64x64xf8E4M3FN, registers>, %s: !tile.tile<64x64xf32, registers>, %acc: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"restage", warps = 3>, #tile.role<"load", warps = 1, threads = one>]} {
     %c0 = arith.constant 0 : index
     %k = tile.load %km[%c0, %c0] stages 2 : memref<?x32xf8E4M3FN> -> !tile.tile<64x32xf8E4M3FN, registers>
     %n = tile.mma %q, %k, %s transpose_rhs scope warpgroup : !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x64xf32, registers>
     %o = tile.mma %p, %k, %acc scope warpgroup : !tile.tile<64x64xf8E4M3FN, registers>, !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x32xf32, registers>
+    tile.store %o, %out[%c0, %c0] : !tile.tile<64x32xf32, registers>, memref<64x32xf32>
+    gpu.return
+  }
+
+  // Keys of fewer bits than queries are widened, by a role of its own, and values of two columns a byte.
+  // CHECK-LABEL: gpu.func @wide
+  // CHECK-DAG: %[[KEYS:.+]] = tile.channel : <64x32xf16, stages = 2, swizzle_atom = 32>
+  // CHECK-DAG: %[[VALUES:.+]] = tile.channel : <64x64xf16, stages = 2, swizzle_atom = 64>
+  // CHECK: scf.for %[[I:[^ ]+]] =
+  // CHECK: %[[K:.+]] = tile.get %[[RING:[0-9a-z_]+]]{{.*}}xf8E4M3FN
+  // CHECK-NEXT: tile.restage %[[K]] into %[[KEYS]][%[[I]]] role "restage" :
+  // CHECK-NEXT: tile.release %[[RING]][%[[I]]]
+  // CHECK-NEXT: %[[WIDE:.+]] = tile.get %[[KEYS]][%[[I]]]
+  // CHECK-NEXT: tile.mma %{{.+}}, %[[WIDE]], %{{.+}} transpose_rhs scope warpgroup :
+  // CHECK-NEXT: tile.release %[[KEYS]][%[[I]]]
+  // CHECK: %[[V:.+]] = tile.get %[[PACKED:[0-9a-z_]+]]{{.*}}xi8
+  // CHECK-NEXT: tile.restage %[[V]] into %[[VALUES]][%[[I]]] packed role "restage" :
+  // CHECK-NEXT: tile.release %[[PACKED]][%[[I]]]
+  // CHECK-NEXT: %[[UNPACKED:.+]] = tile.get %[[VALUES]][%[[I]]]
+  // CHECK-NEXT: tile.mma %{{.+}}, %[[UNPACKED]], %{{.+}} scope warpgroup :
+  // CHECK-NEXT: tile.release %[[VALUES]][%[[I]]]
+  gpu.func @wide(%km: memref<?x32xf8E4M3FN>, %vm: memref<?x32xi8>, %q: !tile.tile<64x32xf16, registers>, %p: !tile.tile<64x64xf16, registers>, %s: !tile.tile<64x64xf32, registers>, %zero: !tile.tile<64x64xf32, registers>, %out: memref<64x64xf32>) kernel attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"restage", warps = 2>, #tile.role<"load", warps = 2, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %sum = scf.for %i = %c0 to %c9 step %c1 iter_args(%acc = %zero) -> !tile.tile<64x64xf32, registers> {
+      %k = tile.load %km[%i, %c0] stages 2 : memref<?x32xf8E4M3FN> -> !tile.tile<64x32xf8E4M3FN, registers>
+      %n = tile.mma %q, %k, %s transpose_rhs scope warpgroup : !tile.tile<64x32xf16, registers>, !tile.tile<64x32xf8E4M3FN, registers>, !tile.tile<64x64xf32, registers>
+      %v = tile.load %vm[%i, %c0] stages 2 : memref<?x32xi8> -> !tile.tile<64x32xi8, registers>
+      %o = tile.mma %p, %v, %acc packed_rhs scope warpgroup : !tile.tile<64x64xf16, registers>, !tile.tile<64x32xi8, registers>, !tile.tile<64x64xf32, registers>
+      scf.yield %o : !tile.tile<64x64xf32, registers>
+    }
+    tile.store %sum, %out[%c0, %c0] : !tile.tile<64x64xf32, registers>, memref<64x64xf32>
+    gpu.return
+  }
+
+  // Keys that are values as well are widened once, and released when both have been multiplied.
+  // CHECK-LABEL: gpu.func @wide_keys_and_values
+  // CHECK: %[[WIDE:.+]] = tile.channel : <64x32xf16, stages = 1, swizzle_atom = 32>
+  // CHECK: tile.restage %{{.+}} into %[[WIDE]][%{{.+}}] :
+  // CHECK-NEXT: tile.release
+  // CHECK-NEXT: %[[PLACE:.+]] = tile.get %[[WIDE]]
+  // CHECK-NEXT: tile.mma %{{.+}}, %[[PLACE]], %{{.+}} transpose_rhs
+  // CHECK-NEXT: tile.mma %{{.+}}, %[[PLACE]],
+  // CHECK-NEXT: tile.release %[[WIDE]]
+  gpu.func @wide_keys_and_values(%km: memref<?x32xi8>, %q: !tile.tile<64x32xf16, registers>, %p: !tile.tile<64x64xf16, registers>, %s: !tile.tile<64x64xf32, registers>, %acc: !tile.tile<64x32xf32, registers>, %out: memref<64x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %k = tile.load %km[%c0, %c0] stages 2 : memref<?x32xi8> -> !tile.tile<64x32xi8, registers>
+    %n = tile.mma %q, %k, %s transpose_rhs scope warpgroup : !tile.tile<64x32xf16, registers>, !tile.tile<64x32xi8, registers>, !tile.tile<64x64xf32, registers>
+    %o = tile.mma %p, %k, %acc scope warpgroup : !tile.tile<64x64xf16, registers>, !tile.tile<64x32xi8, registers>, !tile.tile<64x32xf32, registers>
     tile.store %o, %out[%c0, %c0] : !tile.tile<64x32xf32, registers>, memref<64x32xf32>
     gpu.return
   }

@@ -317,7 +317,7 @@ gpu.module @kernels {
   // CHECK: %[[R:.+]] = tile.channel
   // CHECK: %[[C:.+]] = tile.channel
   // CHECK: tile.specialize <"compute", warps = 4> {
-  // CHECK-NOT: tile.transpose
+  // CHECK-NOT: tile.restage
   // CHECK:     %[[LOOP:.+]]:2 = scf.for {{.*}} iter_args(%{{.+}} = %{{.+}}, %[[BEFORE:.+]] = %{{.+}}) -> (!tile.tile<32x16xf16, registers>, !tile.token)
   // CHECK:     tile.get %[[C]]
   // CHECK:     tile.release %[[C]][%{{.+}}] after(%{{.+}} : !tile.tile<32x16xf16, registers>)
@@ -325,10 +325,10 @@ gpu.module @kernels {
   // CHECK:     tile.wait_reads %[[BEFORE]]
   // CHECK:     tile.store_async
   // CHECK:     tile.wait_reads %[[LOOP]]#1
-  // CHECK: }, <"transpose", warps = 3> {
+  // CHECK: }, <"restage", warps = 3> {
   // CHECK-NEXT: scf.for %[[J:[^ ]+]] =
   // CHECK-NEXT:   %[[V:.+]] = tile.get %[[R]][%[[J]]]
-  // CHECK-NEXT:   tile.transpose %[[V]] into %[[C]][%[[J]]] role "transpose"
+  // CHECK-NEXT:   tile.restage %[[V]] into %[[C]][%[[J]]] transposed role "restage"
   // CHECK-NEXT:   tile.release %[[R]][%[[J]]] :
   // CHECK-NEXT: }
   // CHECK-NEXT: }, <"load", warps = 1, threads = one> {
@@ -336,7 +336,7 @@ gpu.module @kernels {
   // CHECK: gpu.return
   gpu.func @transposes(%m: memref<?x32xf16>, %n: index) kernel
       attributes {known_block_size = array<i32: 256, 1, 1>, tile.roles = [
-        #tile.role<"compute", warps = 4>, #tile.role<"transpose", warps = 3>, #tile.role<"load", warps = 1, threads = one>]} {
+        #tile.role<"compute", warps = 4>, #tile.role<"restage", warps = 3>, #tile.role<"load", warps = 1, threads = one>]} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %zero = arith.constant 0.0 : f16
@@ -348,7 +348,7 @@ gpu.module @kernels {
     %r:2 = scf.for %j = %c0 to %n step %c1 iter_args(%a = %init, %before = %none) -> (!tile.tile<32x16xf16, registers>, !tile.token) {
       tile.put %rows[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
       %v = tile.get %rows[%j] : !channel -> !shared
-      tile.transpose %v into %columns[%j] role "transpose" : !shared, !tile.channel<32x16xf16, stages = 2>
+      tile.restage %v into %columns[%j] transposed role "restage" : !shared, !tile.channel<32x16xf16, stages = 2>
       %c = tile.get %columns[%j] : !tile.channel<32x16xf16, stages = 2> -> !tile.tile<32x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>>
       %t = tile.read %c : !tile.tile<32x16xf16, shared, #tile.swizzle<vector = 8, bits = 1, shift = 2>> -> !tile.tile<32x16xf16, registers>
       %sum = tile.map(%a, %t) {

@@ -79,7 +79,7 @@ def Knob_NumWarps : Knob<"numWarps", "num-warps", 4, [1, 2, 4, 8, 12, 16],
 def Knob_MmaWarps : Knob<"mmaWarps", "mma-warps", 1, [1, 4],
   "Warps that issue a matrix instruction together: 1, or 4 where the chip multiplies by warpgroups.">;
 def Knob_ProducerWarps : Knob<"producerWarps", "producer-warps", 0, [0, 1, 4],
-  "Warps of their own that copy into shared memory; 0 lets the computing warps do it. Four can hand registers over to the others.">;
+  "Warps of their own that copy into shared memory; 0 lets the computing warps do it. Four or eight can hand registers over to the others, and half of them transpose or widen what comes, where that is to be done.", [8]>;
 def Knob_Unroll : Knob<"unroll", "unroll", 1, [1],
   "Key blocks visited by one iteration of the main loop, the body of which is repeated so often.", [2, 4]>;
 def Knob_Persistent : EnumKnob<"persistent", "persistent", "Persistent",

@@ -30,12 +30,15 @@ struct WarpBudget {
   /// Roles that those that compute are divided into, each with columns of its
   /// own.
   int64_t roles = 1;
-  /// Whether half of those that issue copies transpose what these bring, where
+  /// Whether half of those that issue copies restage what these bring, where
   /// they are several.
-  bool transposes = false;
-  /// Registers without which those that compute do not do: those that transpose
+  bool restages = false;
+  /// Registers without which those that compute do not do: those that restage
   /// have what is left.
   int64_t needed = 0;
+  /// Those without which a thread that restages does not do, whatever is needed
+  /// by others; 0 where it does with what is left.
+  int64_t ofRestaging = 0;
 
   int64_t getThreads(tile::TargetAttr target) const {
     return (computing + producing) * target.getLanes();
@@ -50,7 +53,7 @@ struct WarpBudget {
   int64_t getRegisterLimit(tile::TargetAttr target) const;
 
   /// Says on a kernel how many workgroups of it an SM holds, and who runs what:
-  /// "compute", "transpose" and "load", where there are producers.
+  /// "compute", "restage" and "load", where there are producers.
   void mark(mlir::Operation *kernel, tile::TargetAttr target) const;
   /// The name of the role of this number among those that compute: "compute",
   /// "compute1" and so on.

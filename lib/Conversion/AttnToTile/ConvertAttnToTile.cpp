@@ -373,12 +373,8 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   addOutputs(op, parts, outliner, kernel, operands);
   if (op.getScheduleAttr().getPersistent() == schedule::Persistent::Dynamic)
     addCounter(outliner, kernel);
-  WarpBudget budget = getBudget(op.getScheduleAttr());
-  auto problem = AttentionProblem::get(op);
-  budget.transposes = transposesValues(problem, op.getScheduleAttr(), target);
-  if (budget.transposes)
-    budget.needed = estimateRegisters(problem, op.getScheduleAttr(), target);
-  budget.mark(kernel.getFunction(), target);
+  getWholeBudget(AttentionProblem::get(op), op.getScheduleAttr(), target)
+      .mark(kernel.getFunction(), target);
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
   setLaunch(op, target, *sizes, outliner, kernel);
   if (parts.output)

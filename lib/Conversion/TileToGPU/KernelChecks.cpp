@@ -70,6 +70,13 @@ static bool isPaired(Value value) {
 /// That a right operand is stored as the instruction of a warpgroup reads it.
 template <typename OpTy> static LogicalResult checkRhs(OpTy op) {
   tile::MmaAtomAttr atom = op.getAtomAttr();
+  Type stored = op.getRhs().getType().getElementType();
+  if (atom.getScope() == tile::MmaScope::Warpgroup &&
+      (stored != atom.getRhsType() || op.getPackedRhs()))
+    return op.emitOpError()
+           << "expects a right operand of " << atom.getRhsType()
+           << " for a warpgroup, but got " << op.getRhs().getType()
+           << "; run tile-promote-to-shared first";
   if (atom.readsColumns() && !op.getTransposeRhs())
     return op.emitOpError()
            << "expects a right operand of " << atom.getRhsType()
@@ -253,9 +260,10 @@ static bool areAlongRowsFirst(ArrayRef<tile::Mode> warps, int64_t groupWarps) {
                       [](const tile::Mode &mode) { return mode.dim == 1; });
 }
 
-/// Matrices of 32 rows and 16 columns of bytes.
-static LogicalResult checkTranspose(tile::TransposeOp op,
-                                    const KernelContext &context) {
+/// Matrices of 32 rows and 16 columns of bytes, or runs of 8 that become 16
+/// bytes each.
+static LogicalResult checkRestage(tile::RestageOp op,
+                                  const KernelContext &context) {
   if (failed(checkMatrixUnit(op, context)) ||
       failed(checkChannel(op, op.getChannel(), context)) ||
       failed(checkCopyEngine(op, context)))
@@ -265,24 +273,29 @@ static LogicalResult checkTranspose(tile::TransposeOp op,
                                "threads run the program";
   for (Operation *user : op.getChannel().getUsers())
     if (isa<tile::PutOp, tile::PutTileOp>(user) ||
-        (isa<tile::TransposeOp>(user) &&
+        (isa<tile::RestageOp>(user) &&
          tile::getRole(user) != tile::getRole(op)))
       return user->emitOpError() << "expects a channel that no "
-                                    "'tile.transpose' of another role, or "
+                                    "'tile.restage' of another role, or "
                                     "beside it, puts into";
-  constexpr int64_t kRows = 32, kColumns = 16;
-  constexpr unsigned kBits = 8;
+  constexpr unsigned kBits = 8, kWideBits = 16;
+  bool transposes = op.getTransposed();
+  int64_t rows = transposes ? 32 : 16, columns = 16;
+  unsigned bits = transposes ? kBits : kWideBits;
   tile::TileType type = op.getSource().getType();
-  if (!getSwizzleAtom(op.getSource()) ||
-      !op.getChannel().getType().getSwizzleAtom() || isPaired(op.getSource()) ||
-      type.getElementType().getIntOrFloatBitWidth() != kBits ||
-      type.getShape()[0] % kRows != 0 || type.getShape()[1] % kColumns != 0)
-    return op.emitOpError()
-           << "expects tiles in swizzle atoms, of elements of " << kBits
-           << " bits, and a source of a multiple of " << kRows << "x"
-           << kColumns << " without pairs that alternate, but got " << type
-           << " and " << op.getChannel().getType();
-  return success();
+  tile::ChannelType channel = op.getChannel().getType();
+  if (getSwizzleAtom(op.getSource()) && channel.getSwizzleAtom() &&
+      !isPaired(op.getSource()) &&
+      type.getElementType().getIntOrFloatBitWidth() == kBits &&
+      channel.getElementType().getIntOrFloatBitWidth() == bits &&
+      type.getShape()[0] % rows == 0 && type.getShape()[1] % columns == 0)
+    return success();
+  return op.emitOpError() << "expects tiles in swizzle atoms, of elements of "
+                          << kBits << " bits that become " << bits
+                          << ", and a source of a multiple of " << rows << "x"
+                          << columns
+                          << " without pairs that alternate, but got " << type
+                          << " and " << channel;
 }
 
 /// That warpgroups write this tile to swizzle atoms, or read it, as it is.
@@ -465,8 +478,8 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             })
             .Case(
                 [&](tile::WriteOp write) { return checkWrite(write, context); })
-            .Case([&](tile::TransposeOp transpose) {
-              return checkTranspose(transpose, context);
+            .Case([&](tile::RestageOp restage) {
+              return checkRestage(restage, context);
             })
             .Case([&](tile::StoreAsyncOp store) {
               return checkSharedTile(store, store.getSource(), context);

@@ -41,6 +41,19 @@ RingSlot slotOf(mlir::OpBuilder &builder, mlir::Location loc,
 RingSlot slotOf(mlir::OpBuilder &builder, mlir::Location loc,
                 mlir::Value channel, mlir::Value element);
 
+/// Rows of elements of 8 bits, by bytes that are packed as tile.restage says,
+/// and as which of 16 bits they are wanted.
+struct WideRows {
+  /// 2-D buffers, stored in the swizzle atoms that their tiles say.
+  mlir::Value source, destination;
+  tile::TileType sourceTile, destinationTile;
+  /// Warps that share the work.
+  int64_t warps;
+  bool isPacked;
+};
+void widenRows(mlir::OpBuilder &builder, mlir::Location loc,
+               const KernelContext &context, const WideRows &request);
+
 /// Whether this is the thread of that number in its workgroup.
 mlir::Value isThread(mlir::OpBuilder &builder, mlir::Location loc,
                      int64_t number);

@@ -66,9 +66,9 @@ struct PutComputedPattern : KernelPattern<tile::PutTileOp> {
                   ConversionPatternRewriter &rewriter) const override;
 };
 
-struct TransposePattern : KernelPattern<tile::TransposeOp> {
+struct RestagePattern : KernelPattern<tile::RestageOp> {
   using KernelPattern::KernelPattern;
-  LogicalResult matchAndRewrite(tile::TransposeOp op, OpAdaptor adaptor,
+  LogicalResult matchAndRewrite(tile::RestageOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &b) const override;
 };
 
@@ -322,19 +322,24 @@ static void putIntoSlot(OpBuilder &b, Location loc,
 }
 
 LogicalResult
-TransposePattern::matchAndRewrite(tile::TransposeOp op, OpAdaptor adaptor,
-                                  ConversionPatternRewriter &b) const {
+RestagePattern::matchAndRewrite(tile::RestageOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
   putIntoSlot(b, loc, context, slot, [&] {
     tile::TileType to = op.getChannel().getType().getTileType();
     Value columns =
         createSlotView(b, loc, to, adaptor.getChannel(), slot.number);
-    context.model->getMatrixUnit()->transpose(
-        b, loc,
-        {adaptor.getSource(), columns, op.getSource().getType(), to,
-         laneNumber(b, loc, context), warpNumber(b, loc, context),
-         context.getWarps(op).count});
+    if (op.getTransposed())
+      context.model->getMatrixUnit()->transpose(
+          b, loc,
+          {adaptor.getSource(), columns, op.getSource().getType(), to,
+           laneNumber(b, loc, context), warpNumber(b, loc, context),
+           context.getWarps(op).count});
+    else
+      widenRows(b, loc, context,
+                {adaptor.getSource(), columns, op.getSource().getType(), to,
+                 context.getWarps(op).count, op.getPacked()});
   });
   b.eraseOp(op);
   return success();
@@ -402,6 +407,6 @@ void attune::populateSharedTilePatterns(TypeConverter &converter,
                                         const KernelContext &context) {
   patterns
       .add<BufferPattern, AlternatePattern, WritePattern, PutComputedPattern,
-           ReadAtomsPattern, TransposePattern, DonePattern, WaitStorePattern>(
+           ReadAtomsPattern, RestagePattern, DonePattern, WaitStorePattern>(
           converter, patterns.getContext(), context);
 }

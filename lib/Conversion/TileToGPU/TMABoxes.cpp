@@ -203,7 +203,7 @@ TMAChannelPattern::matchAndRewrite(tile::ChannelOp op, OpAdaptor,
   llvm::copy_if(op->getUsers(), std::back_inserter(releases),
                 llvm::IsaPred<tile::ReleaseOp>);
   llvm::copy_if(op->getUsers(), std::back_inserter(putTiles),
-                llvm::IsaPred<tile::PutTileOp, tile::TransposeOp>);
+                llvm::IsaPred<tile::PutTileOp, tile::RestageOp>);
   int64_t releasing = context.countArrivals(releases),
           putting = context.countArrivals(putTiles);
   auto guard = scf::IfOp::create(b, loc, isThread(b, loc, 0),

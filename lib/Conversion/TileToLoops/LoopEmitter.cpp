@@ -4,6 +4,7 @@
 
 #include "LoopEmitter.h"
 #include "attune/Conversion/Passes.h"
+#include "attune/Dialect/Tile/IR/Widening.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -255,14 +256,29 @@ void LoopEmitter::emitPutTile(tile::PutTileOp op) {
   });
 }
 
-void LoopEmitter::emitTranspose(tile::TransposeOp op) {
+void LoopEmitter::emitRestage(tile::RestageOp op) {
   countOne(puts);
   expectFree(op.getChannel(), op.getElement());
   Value slot = takeSlot(op.getChannel(), op.getElement());
   Value source = read(op.getSource());
-  forEach(op.getSource().getType().getShape(), [&](ValueRange at) {
-    store(load(source, at), channels.find(op.getChannel())->second.slots,
-          {slot, at[1], at[0]});
+  ArrayRef<int64_t> shape = op.getSource().getType().getShape();
+  Type to = op.getChannel().getType().getElementType();
+  forEach(shape, [&](ValueRange at) {
+    Value element = load(source, at),
+          slots = channels.find(op.getChannel())->second.slots;
+    if (op.getTransposed())
+      return store(element, slots, {slot, at[1], at[0]});
+    auto put = [&](Value own, Value column) {
+      store(tile::widen(builder, builder.getLoc(), own, to), slots,
+            {slot, at[0], column});
+    };
+    if (!op.getPacked())
+      return put(element, at[1]);
+    put(tile::unpack(builder, builder.getLoc(), element, /*upper=*/false),
+        at[1]);
+    Value columns = arith::ConstantIndexOp::create(builder, shape[1]);
+    put(tile::unpack(builder, builder.getLoc(), element, /*upper=*/true),
+        arith::AddIOp::create(builder, at[1], columns));
   });
 }
 
@@ -484,7 +500,7 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       .Case([&](tile::ChannelOp op) { emitChannel(op); })
       .Case([&](tile::PutOp op) { emitPut(op); })
       .Case([&](tile::PutTileOp op) { emitPutTile(op); })
-      .Case([&](tile::TransposeOp op) { emitTranspose(op); })
+      .Case([&](tile::RestageOp op) { emitRestage(op); })
       .Case([&](tile::GetOp op) { emitGet(op); })
       .Case([&](tile::ReleaseOp op) { emitRelease(op); })
       .Case([&](tile::FillOp op) {

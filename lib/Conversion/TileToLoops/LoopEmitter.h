@@ -67,7 +67,7 @@ private:
   void emitChannel(tile::ChannelOp op);
   void emitPut(tile::PutOp op);
   void emitPutTile(tile::PutTileOp op);
-  void emitTranspose(tile::TransposeOp op);
+  void emitRestage(tile::RestageOp op);
   void emitDeinterleave(tile::DeinterleaveOp op);
   void emitGet(tile::GetOp op);
   void emitRelease(tile::ReleaseOp op);

@@ -52,7 +52,7 @@ private:
 
 /// Whether threads of a role put what they write.
 static bool isPut(Operation *op) {
-  return isa<tile::PutTileOp, tile::TransposeOp>(op);
+  return isa<tile::PutTileOp, tile::RestageOp>(op);
 }
 
 /// The channel of which an op puts, gets or releases an element.

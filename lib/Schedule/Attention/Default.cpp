@@ -23,7 +23,7 @@ static bool fits(const AttentionProblem &problem, AttentionAttr schedule,
                  TargetAttr target) {
   return !checkLegal(problem, schedule, target) &&
          estimateRegisters(problem, schedule, target) <=
-             getRegisterLimit(schedule, target);
+             getWholeBudget(problem, schedule, target).getRegisterLimit(target);
 }
 
 /// The schedule, or null where it does not fit.
@@ -47,6 +47,10 @@ static AttentionSchedule makeGroups(const AttentionProblem &problem,
   wanted.numWarps = kWarpgroup * groups;
   wanted.mmaWarps = wanted.producerWarps = kWarpgroup;
   wanted.qInRegisters = 0;
+  // Half of them widen, by as many warps as there are schedulers.
+  AttentionAttr schedule = wanted.getAttr(problem.elementType.getContext());
+  if (widensKeys(problem, schedule) || widensValues(problem, schedule))
+    wanted.producerWarps = 2 * kWarpgroup;
   // An output that is wider than a block of scores costs more to rescale than
   // these do to be weighed.
   wanted.rescale = problem.headDimV > blockN ? 8 : 0;

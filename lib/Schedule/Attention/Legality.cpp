@@ -3,6 +3,7 @@
 // The rules of legality. A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/Attention/Legality.h"
+#include "TypeRules.h"
 #include "attune/Schedule/BudgetRules.h"
 #include "attune/Target/TargetRegistry.h"
 #include <numeric>
@@ -265,21 +266,6 @@ static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule,
   return checkHalves(schedule, target);
 }
 
-/// That weights stay in registers where values pass through shared memory
-/// again, as columns: in the order of these they come.
-static std::optional<Refusal> checkTransposing(const AttentionProblem &problem,
-                                               const AttentionKnobs &schedule,
-                                               TargetAttr target) {
-  if (schedule.getPInRegisters() ||
-      !transposesValues(problem, schedule, target))
-    return std::nullopt;
-  return refuse("weights-of-columns",
-                "expects p-in-registers where weights of {0} are multiplied "
-                "by {1} warps, but got {2}",
-                problem.getWeightType(), schedule.getMmaWarps(),
-                schedule.getPInRegisters());
-}
-
 /// The rules of MMAs by several warps, and of what comes with them:
 /// copies of boxes, producers, overlap.
 static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
@@ -312,7 +298,7 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
                   "got {1}",
                   together, schedule.getQInRegisters());
   if (std::optional<Refusal> refusal =
-          checkTransposing(problem, schedule, target))
+          checkRestaging(problem, schedule, target))
     return refusal;
   if (std::optional<Refusal> refusal = checkCluster(problem, schedule))
     return refusal;
@@ -390,49 +376,6 @@ static std::optional<Refusal> checkColumns(const AttentionProblem &problem,
   return std::nullopt;
 }
 
-/// That there are instructions for both products, of what is stored in other
-/// types than it is multiplied with as well.
-static std::optional<Refusal> checkTypes(const AttentionProblem &problem,
-                                         const AttentionKnobs &schedule,
-                                         TargetAttr target) {
-  int64_t together = schedule.getMmaWarps();
-  for (auto [stored, other, what] :
-       {std::tuple<Type, Type, StringRef>{
-            problem.getKeyType(), problem.getMultipliedType(schedule), "keys"},
-        {problem.getValueType(), problem.getWeightType(), "values"}}) {
-    unsigned bits = stored.getIntOrFloatBitWidth(),
-             otherBits = other.getIntOrFloatBitWidth();
-    constexpr unsigned kMixedBits = 8;
-    bool isMixed = bits == kMixedBits && otherBits == kMixedBits;
-    if (stored != other && !isMixed && bits >= otherBits)
-      return refuse("no-widening",
-                    "expects {0} of the element type that they are multiplied "
-                    "with or of fewer bits, but got {1} beside {2}",
-                    what, stored, other);
-    if (bits < otherBits && together > 1)
-      return refuse("widening-for-warpgroups",
-                    "expects mma-warps to be 1 where {0} of {1} are widened to "
-                    "{2}, which warps do in their registers, but got {3}",
-                    what, stored, other, together);
-    auto scope =
-        together > 1 ? tile::MmaScope::Warpgroup : tile::MmaScope::Warp;
-    if (target.findAtom(other, stored, Float32Type::get(target.getContext()),
-                        scope))
-      continue;
-    std::string types = llvm::formatv("{0}", other);
-    if (stored != other)
-      types += llvm::formatv(" beside {0} of {1}", what, stored).str();
-    return refuse("no-matrix-instruction",
-                  "expects an element type that '{0}' has a matrix instruction "
-                  "{1}for, but got {2}",
-                  target.getChip(),
-                  together > 1 ? "of " + std::to_string(together) + " warps "
-                               : std::string(),
-                  types);
-  }
-  return std::nullopt;
-}
-
 std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                                           const AttentionKnobs &schedule,
                                           TargetAttr target) {
@@ -477,7 +420,7 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
           "block-n-multiple",
           "expects block-n to be a multiple of {0} ({1} of '{2}'), but got {3}",
           multiple, what, atom.getName(), schedule.getBlockN());
-  WarpBudget budget = getBudget(schedule);
+  WarpBudget budget = getWholeBudget(problem, schedule, target);
   auto getShared = [&] { return getSharedBytes(problem, schedule, target); };
   if (std::optional<Refusal> refusal = checkSharing(budget, getShared, target))
     return refusal;

@@ -80,6 +80,24 @@ bool attune::transposesValues(const AttentionProblem &problem,
   return atom && atom.readsColumns();
 }
 
+/// Whether warpgroups cannot multiply what is stored in so few bits.
+static bool isNarrower(Type stored, Type multiplied,
+                       const AttentionKnobs &schedule) {
+  return schedule.getMmaWarps() > 1 &&
+         stored.getIntOrFloatBitWidth() < multiplied.getIntOrFloatBitWidth();
+}
+
+bool attune::widensKeys(const AttentionProblem &problem,
+                        const AttentionKnobs &schedule) {
+  return isNarrower(problem.getKeyType(), problem.getMultipliedType(schedule),
+                    schedule);
+}
+
+bool attune::widensValues(const AttentionProblem &problem,
+                          const AttentionKnobs &schedule) {
+  return isNarrower(problem.getValueType(), problem.getWeightType(), schedule);
+}
+
 bool attune::computingWarpsTranspose(const AttentionProblem &problem,
                                      const AttentionKnobs &schedule,
                                      TargetAttr target) {
@@ -119,6 +137,23 @@ WarpBudget attune::getBudget(const AttentionKnobs &schedule) {
           schedule.getPersistent() != Persistent::None,
           /*teams=*/1,
           countColumnRoles(schedule)};
+}
+
+WarpBudget attune::getWholeBudget(const AttentionProblem &problem,
+                                  const AttentionKnobs &schedule,
+                                  TargetAttr target) {
+  WarpBudget budget = getBudget(schedule);
+  bool widens =
+      widensKeys(problem, schedule) || widensValues(problem, schedule);
+  if (!widens && !transposesValues(problem, schedule, target))
+    return budget;
+  budget.restages = true;
+  budget.needed = estimateRegisters(problem, schedule, target);
+  // Two groups of pieces, of which one is read while the other one is written,
+  // and addresses. Seen in compiled kernels.
+  constexpr int64_t kWidening = 56;
+  budget.ofRestaging = widens ? kWidening : 0;
+  return budget;
 }
 
 int64_t attune::getRegistersAtEntry(const AttentionKnobs &schedule,
@@ -212,6 +247,14 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
     constexpr int64_t kStages = 2;
     add(valueType, kStages, dV, schedule.getBlockN());
   }
+  for (int64_t columns : getColumnParts(problem, atom, roles))
+    if (widensKeys(problem, schedule))
+      add(problem.getMultipliedType(schedule), kWidenedStages,
+          schedule.getBlockN(), columns);
+  for (int64_t i = 0; !problem.isLatent && i < roles; ++i)
+    if (widensValues(problem, schedule))
+      add(problem.getWeightType(), kWidenedStages, schedule.getBlockN(),
+          dV / roles);
   if (roles > 1)
     addHandedOver(problem, schedule, layout);
   else if (!schedule.getPInRegisters())

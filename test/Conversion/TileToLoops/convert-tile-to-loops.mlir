@@ -13,6 +13,7 @@
 // RUN: attune-run %t.mlir --device=host --print --function=carried | FileCheck %s --check-prefix=CARRIED
 // RUN: attune-run %t.mlir --device=host --print --function=ring | FileCheck %s --check-prefix=RING
 // RUN: attune-run %t.mlir --device=host --print --function=turns | FileCheck %s --check-prefix=TURNS
+// RUN: attune-run %t.mlir --device=host --print --function=widened | FileCheck %s --check-prefix=WIDENED
 //
 // Layouts mean nothing, and the family of the chip neither.
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" | attune-run --device=host --print --function=product \
@@ -440,7 +441,7 @@ gpu.module @turns_module {
     tile.store %x0, %out[%c0, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
     tile.store %x1, %out[%c2, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
     %columns = tile.channel : !tile.channel<2x2xf32, stages = 1>
-    tile.transpose %odd into %columns[%c0] : !place, !tile.channel<2x2xf32, stages = 1>
+    tile.restage %odd into %columns[%c0] transposed : !place, !tile.channel<2x2xf32, stages = 1>
     %transposed = tile.get %columns[%c0] : !tile.channel<2x2xf32, stages = 1> -> !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
     %x2 = tile.read %transposed : !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>> -> !tile.tile<2x2xf32, registers>
     tile.store %x2, %out[%c4, %c0] : !tile.tile<2x2xf32, registers>, memref<6x2xf32>
@@ -462,6 +463,48 @@ func.func @turns() -> tensor<6x2xf32> {
     args(%out : memref<6x2xf32>)
   %tensor = bufferization.to_tensor %out restrict : memref<6x2xf32> to tensor<6x2xf32>
   return %tensor : tensor<6x2xf32>
+}
+
+gpu.module @widened_module {
+  // Bytes hold 3 and -5, in lower and upper bits, and are -77 and 8 more in each next column.
+  gpu.func @widened(%out: memref<2x6xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %t = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %n = arith.index_cast %j : index to i8
+      %first = arith.constant -77 : i8
+      %step = arith.constant 8 : i8
+      %more = arith.muli %n, %step : i8
+      %x = arith.addi %first, %more : i8
+      tile.yield %x : i8
+    } : () -> !tile.tile<2x2xi8, registers>
+    %bytes = tile.buffer : !tile.tile<2x2xi8, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
+    tile.write %t, %bytes : !tile.tile<2x2xi8, registers>, !tile.tile<2x2xi8, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
+    %whole = tile.channel : !tile.channel<2x2xf32, stages = 1>
+    tile.restage %bytes into %whole[%c0] : !tile.tile<2x2xi8, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>, !tile.channel<2x2xf32, stages = 1>
+    %a = tile.get %whole[%c0] : !tile.channel<2x2xf32, stages = 1> -> !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
+    %x0 = tile.read %a : !tile.tile<2x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>> -> !tile.tile<2x2xf32, registers>
+    tile.store %x0, %out[%c0, %c0] : !tile.tile<2x2xf32, registers>, memref<2x6xf32>
+    %halves = tile.channel : !tile.channel<2x4xf32, stages = 1>
+    tile.restage %bytes into %halves[%c0] packed : !tile.tile<2x2xi8, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>, !tile.channel<2x4xf32, stages = 1>
+    %b = tile.get %halves[%c0] : !tile.channel<2x4xf32, stages = 1> -> !tile.tile<2x4xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3>>
+    %x1 = tile.read %b : !tile.tile<2x4xf32, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3>> -> !tile.tile<2x4xf32, registers>
+    tile.store %x1, %out[%c0, %c2] : !tile.tile<2x4xf32, registers>, memref<2x6xf32>
+    gpu.return
+  }
+}
+// WIDENED: result 0: 2x6xf32
+// WIDENED-NEXT: {{^}}-77 -69 3 -5 -5 -5{{$}}
+// WIDENED-NEXT: {{^}}-77 -69 3 -5 -5 -5{{$}}
+func.func @widened() -> tensor<2x6xf32> {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %out = memref.alloc() : memref<2x6xf32>
+  gpu.launch_func @widened_module::@widened blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%out : memref<2x6xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<2x6xf32> to tensor<2x6xf32>
+  return %tensor : tensor<2x6xf32>
 }
 
 // A kernel without tiles is left alone, and so is its launch.

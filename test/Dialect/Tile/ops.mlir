@@ -95,10 +95,10 @@ func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index, %columns: !t
   %turn = tile.alternate %i, %b, %b : !shared
   // CHECK: tile.write %[[A]], %[[B]] : <32x64xf16, registers>, <32x64xf16, shared,
   tile.write %a, %b : !regs, !shared
-  // CHECK: tile.transpose %[[B]] into %[[COLUMNS:.+]][%[[I]]] : <32x64xf16, shared, {{.*}}>, <64x32xf16, stages = 1>
-  tile.transpose %b into %columns[%i] : !shared, !tile.channel<64x32xf16, stages = 1>
-  // CHECK: tile.transpose %[[B]] into %[[COLUMNS]][%[[I]]] role "transpose" : <32x64xf16, shared, {{.*}}>, <64x32xf16, stages = 1>
-  tile.transpose %b into %columns[%i] role "transpose" : !shared, !tile.channel<64x32xf16, stages = 1>
+  // CHECK: tile.restage %[[B]] into %[[COLUMNS:.+]][%[[I]]] transposed : <32x64xf16, shared, {{.*}}>, <64x32xf16, stages = 1>
+  tile.restage %b into %columns[%i] transposed : !shared, !tile.channel<64x32xf16, stages = 1>
+  // CHECK: tile.restage %[[B]] into %[[COLUMNS]][%[[I]]] transposed role "restage" : <32x64xf16, shared, {{.*}}>, <64x32xf16, stages = 1>
+  tile.restage %b into %columns[%i] transposed role "restage" : !shared, !tile.channel<64x32xf16, stages = 1>
   // CHECK: %[[STORED:.+]] = tile.store_async %[[B]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, shared, {{.*}}>, memref<?x64xf16>
   %stored = tile.store_async %b, %m[%i, %i] : !shared, memref<?x64xf16>
   // CHECK: tile.wait_reads %[[STORED]] : !tile.token

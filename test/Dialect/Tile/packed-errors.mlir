@@ -17,12 +17,3 @@ func.func @packed_depth(%a: !tile.tile<32x32xf16, registers>, %k: !tile.tile<32x
   %b = tile.mma %a, %k, %acc transpose_rhs packed_rhs : !tile.tile<32x32xf16, registers>, !tile.tile<32x32xi8, registers>, !tile.tile<32x32xf32, registers>
   return
 }
-
-// -----
-
-func.func @packed_of_warpgroups(%a: !tile.tile<32x64xf16, registers>, %k: !tile.tile<32x32xi8, registers>,
-                                %acc: !tile.tile<32x32xf32, registers>) {
-  // expected-error @below {{expects a packed rhs to be multiplied by a warp, but got warpgroup}}
-  %b = tile.mma %a, %k, %acc transpose_rhs packed_rhs scope warpgroup : !tile.tile<32x64xf16, registers>, !tile.tile<32x32xi8, registers>, !tile.tile<32x32xf32, registers>
-  return
-}

@@ -173,6 +173,18 @@ bool computingWarpsTranspose(const AttentionProblem &problem,
                              const AttentionKnobs &schedule,
                              tile::TargetAttr target);
 
+/// Whether keys, and values, pass through a second place in shared memory, as
+/// elements of the type that MMAs of warpgroups multiply them as, for these
+/// widen nothing.
+bool widensKeys(const AttentionProblem &problem,
+                const AttentionKnobs &schedule);
+bool widensValues(const AttentionProblem &problem,
+                  const AttentionKnobs &schedule);
+
+/// Slots of what a role of its own widens: those of a step are written while
+/// those of the one before are multiplied.
+inline constexpr int64_t kWidenedStages = 2;
+
 /// Whether the copy engine loads these tiles; elements are read one by one
 /// where it does not.
 bool loadsRegionTile(const AttentionProblem &problem, const RegionTile &tile,
@@ -180,6 +192,11 @@ bool loadsRegionTile(const AttentionProblem &problem, const RegionTile &tile,
 
 /// The warps of a workgroup.
 WarpBudget getBudget(const AttentionKnobs &schedule);
+
+/// The same, with what restages, as a kernel says it of itself.
+WarpBudget getWholeBudget(const AttentionProblem &problem,
+                          const AttentionKnobs &schedule,
+                          tile::TargetAttr target);
 
 /// Threads of a workgroup.
 int64_t getThreads(const AttentionKnobs &schedule, tile::TargetAttr target);

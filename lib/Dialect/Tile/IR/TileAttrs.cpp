@@ -527,8 +527,9 @@ MmaAtomAttr TargetAttr::findAtom(Type lhs, Type rhs, Type acc,
     if (atom.getLhsType() == lhs && atom.getRhsType() == rhs &&
         atom.getAccType() == acc && atom.getScope() == scope)
       return atom;
-  // Operands of a warp pass through its registers, where they can be widened.
-  if (scope != MmaScope::Warp || (!canWiden(lhs, rhs) && !canWiden(rhs, lhs)))
+  // Operands of a warp pass through its registers, where they can be widened,
+  // and those of a warpgroup through shared memory (tile.restage).
+  if (!canWiden(lhs, rhs) && !canWiden(rhs, lhs))
     return {};
   Type wide = canWiden(lhs, rhs) ? rhs : lhs;
   return findAtom(wide, wide, acc, scope);

@@ -252,17 +252,27 @@ LogicalResult WriteOp::verify() {
       getDestination().getType().getElementType());
 }
 
-LogicalResult TransposeOp::verify() {
+LogicalResult RestageOp::verify() {
   TileType source = getSource().getType();
   ChannelType channel = getChannel().getType();
   if (failed(verifyOneWorkgroup(*this, channel)))
     return failure();
-  SmallVector<int64_t, 2> shape{source.getShape()[1], source.getShape()[0]};
+  Type from = source.getElementType(), to = channel.getElementType();
+  if (getPacked() && (getTransposed() || !from.isInteger(8) || from == to))
+    return emitOpError() << "expects packed elements of i8 that are widened, "
+                            "and not transposed, but got "
+                         << source << " and " << channel;
+  SmallVector<int64_t, 2> shape(source.getShape());
+  if (getTransposed())
+    std::swap(shape[0], shape[1]);
+  if (getPacked())
+    shape[1] *= 2;
   if (channel.getShape() != ArrayRef(shape))
     return emitOpError() << "expects a channel of " << shape[0] << "x"
                          << shape[1] << ", but got " << channel;
-  return verifySameElementType(*this, "source", source.getElementType(),
-                               "channel", channel.getElementType());
+  if (!getTransposed() && canWiden(from, to))
+    return success();
+  return verifySameElementType(*this, "source", from, "channel", to);
 }
 
 int64_t WriteOp::countColumnParts() {
@@ -331,10 +341,9 @@ LogicalResult FillOp::verify() {
 }
 
 /// Whether an atom multiplies the elements of a tile, widened if need be.
-static bool takesOperand(Type multiplied, TileType tile, MmaScope scope) {
+static bool takesOperand(Type multiplied, TileType tile) {
   Type stored = tile.getElementType();
-  return stored == multiplied ||
-         (scope == MmaScope::Warp && canWiden(stored, multiplied));
+  return stored == multiplied || canWiden(stored, multiplied);
 }
 
 /// That `atom`, if there is one, computes what the op says.
@@ -347,8 +356,8 @@ static LogicalResult verifyAtom(Operation *op, MmaAtomAttr atom, MmaScope scope,
     return op->emitOpError()
            << "expects an atom of a " << stringifyMmaScope(scope)
            << ", but got one of a " << stringifyMmaScope(atom.getScope());
-  if (!takesOperand(atom.getLhsType(), lhs, scope) ||
-      !takesOperand(atom.getRhsType(), rhs, scope) ||
+  if (!takesOperand(atom.getLhsType(), lhs) ||
+      !takesOperand(atom.getRhsType(), rhs) ||
       atom.getAccType() != acc.getElementType())
     return op->emitOpError()
            << "expects an atom of " << lhs.getElementType() << ", "
@@ -374,10 +383,6 @@ template <typename OpTy> static LogicalResult verifyPacking(OpTy op) {
     return op.emitOpError()
            << "expects a packed rhs of i8 beside wider floats, but got " << rhs
            << " beside " << lhs;
-  if (op.getScope() != MmaScope::Warp)
-    return op.emitOpError() << "expects a packed rhs to be multiplied by a "
-                            << stringifyMmaScope(MmaScope::Warp) << ", but got "
-                            << stringifyMmaScope(op.getScope());
   MmaAtomAttr atom = op.getAtomAttr();
   if (!atom)
     return success();

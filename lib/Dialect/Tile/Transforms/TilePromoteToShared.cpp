@@ -42,8 +42,9 @@ struct TilePromoteToShared
   Value createBuffer(TileType type);
   /// Multiplies the left operand from shared memory.
   void writeOperand(MmaOp mma);
-  /// Multiplies columns of the right operand that were rows of a channel.
-  void transposeOperand(MmaOp mma);
+  /// Multiplies a right operand as warpgroups read it: columns that were rows
+  /// of a channel, or in more bits.
+  void restageOperand(MmaOp mma);
   LogicalResult writeOutput(StoreOp store);
   ElementNumbers numbers;
 };
@@ -365,63 +366,75 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
   mma.getLhsMutable().assign(buffer);
 }
 
-/// The matrix instruction of a warpgroup that reads columns of its right
-/// operand alone, where `mma` is one and has rows; null otherwise.
-static MmaAtomAttr getAtomOfColumns(MmaOp mma) {
-  auto target = TargetAttr::lookup(mma);
-  if (!target || mma.getScope() != MmaScope::Warpgroup || mma.getTransposeRhs())
-    return {};
-  MmaAtomAttr atom = target.findAtom(mma.getLhs().getType().getElementType(),
-                                     mma.getRhs().getType().getElementType(),
-                                     mma.getAcc().getType().getElementType(),
-                                     MmaScope::Warpgroup);
-  return atom && atom.readsColumns() ? atom : MmaAtomAttr();
-}
-
-/// The role that transposes, where the kernel has one.
-static StringAttr getTransposingRole(gpu::GPUFuncOp kernel) {
-  constexpr StringLiteral kName = "transpose";
+/// The role that restages, where the kernel has one.
+static StringAttr getRestagingRole(gpu::GPUFuncOp kernel) {
+  constexpr StringLiteral kName = "restage";
   for (auto role : getRoles(kernel).getAsRange<RoleAttr>())
     if (role.getName() == kName && role.getThreads() == RoleThreads::All)
       return StringAttr::get(kernel.getContext(), kName);
   return {};
 }
 
-void TilePromoteToShared::transposeOperand(MmaOp mma) {
-  MmaAtomAttr atom = getAtomOfColumns(mma);
+void TilePromoteToShared::restageOperand(MmaOp mma) {
+  auto target = TargetAttr::lookup(mma);
   auto rows = mma.getRhs().getDefiningOp<GetOp>();
-  if (!atom || !rows)
+  if (!target || !rows)
     return;
-  Location loc = mma.getLoc();
   TileType type = mma.getRhs().getType();
-  auto columns = TileType::get({type.getShape()[1], type.getShape()[0]},
-                               type.getElementType());
+  MmaAtomAttr atom = target.findAtom(
+      mma.getLhs().getType().getElementType(), type.getElementType(),
+      mma.getAcc().getType().getElementType(), MmaScope::Warpgroup);
+  if (!atom)
+    return;
+  bool transposes = atom.readsColumns() && !mma.getTransposeRhs(),
+       widens = atom.getRhsType() != type.getElementType(),
+       isPacked = mma.getPackedRhs();
+  if (!transposes && !widens)
+    return;
+  // What is widened may be multiplied from both sides of a step.
+  SmallVector<MmaOp> users;
+  for (OpOperand &use : rows.getResult().getUses())
+    if (auto user = dyn_cast<MmaOp>(use.getOwner());
+        user == mma || (widens && user && &use == &user.getRhsMutable() &&
+                        user.getLhs().getType().getElementType() ==
+                            mma.getLhs().getType().getElementType()))
+      users.push_back(user);
+  Location loc = mma.getLoc();
+  SmallVector<int64_t, 2> shape(type.getShape());
+  if (transposes)
+    std::swap(shape[0], shape[1]);
+  if (isPacked)
+    shape[1] *= 2;
+  auto restaged = TileType::get(shape, atom.getRhsType());
   // Those of a step are written while those of the one before are multiplied.
   constexpr int64_t kStages = 2;
   auto channelType = ChannelType::get(
-      &getContext(), columns.getShape(), columns.getElementType(),
+      &getContext(), restaged.getShape(), restaged.getElementType(),
       rows->getParentOfType<scf::ForOp>() ? kStages : 1,
-      getSwizzleAtom(columns),
-      atom.isPaired() && mma.getLhs().getType().isRegisters());
+      getSwizzleAtom(restaged),
+      transposes && atom.isPaired() && mma.getLhs().getType().isRegisters());
   Value channel = createChannel(rows, channelType), element = rows.getElement();
   OpBuilder b(rows->getContext());
   b.setInsertionPointAfter(rows);
-  auto transpose =
-      TransposeOp::create(b, loc, channel, element, rows.getResult(),
-                          getTransposingRole(getOperation()));
+  auto restage =
+      RestageOp::create(b, loc, channel, element, rows.getResult(), transposes,
+                        isPacked, getRestagingRole(getOperation()));
   Value get = GetOp::create(b, loc, channelType.getTileType(), channel, element,
                             /*pending=*/0);
-  b.setInsertionPointAfter(lastUserInBlock(rows, mma));
+  b.setInsertionPointAfter(lastUserInBlock(rows, users));
   ReleaseOp::create(b, loc, channel, element);
-  mma.getRhsMutable().assign(get);
-  mma.setTransposeRhs(true);
-  if (!llvm::all_of(rows->getUsers(), llvm::IsaPred<TransposeOp>))
+  for (MmaOp user : users) {
+    user.getRhsMutable().assign(get);
+    user.setTransposeRhs(user.getTransposeRhs() || transposes);
+    user.setPackedRhs(false);
+  }
+  if (!llvm::all_of(rows->getUsers(), llvm::IsaPred<RestageOp>))
     return;
   for (auto release :
        llvm::make_early_inc_range(rows->getBlock()->getOps<ReleaseOp>()))
     if (release.getChannel() == rows.getChannel() &&
         release.getElement() == rows.getElement())
-      release->moveAfter(transpose);
+      release->moveAfter(restage);
 }
 
 /// Whether the rows and columns of a view end where those of its tensor do.
@@ -567,7 +580,7 @@ void TilePromoteToShared::runOnOperation() {
   for (MmaOp mma : multiplies)
     writeOperand(mma);
   for (MmaOp mma : ofWarpgroups)
-    transposeOperand(mma);
+    restageOperand(mma);
   for (StoreOp store : stores)
     if (failed(writeOutput(store)))
       return signalPassFailure();

@@ -203,7 +203,7 @@ static LogicalResult checkPlan(gpu::GPUFuncOp kernel,
 /// The role that an op names; nothing where it names none, or cannot.
 static std::optional<StringRef> getNamedRole(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(op)
-      .Case<PutOp, PutTileOp, TransposeOp, StoreOp>(
+      .Case<PutOp, PutTileOp, RestageOp, StoreOp>(
           [](auto own) { return own.getRole(); })
       .Default([](Operation *) { return std::nullopt; });
 }

@@ -148,28 +148,35 @@ def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_TransposeOp : Tile_Op<"transpose", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Puts the rows of a tile in shared memory as columns of a slot";
+def Tile_RestageOp : Tile_Op<"restage", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Puts a tile in shared memory into a slot as MMAs of warpgroups want it";
   let description = [{
-    As `tile.put_tile` into a channel with swizzle atoms, `slot[j, i] = source[i, j]`: it waits until all roles that get the slot's
-    earlier element have released it, and the element is there for them, and for their MMAs, when all warps of the role, which share
-    the work, have put their parts. The source may be released behind it. `role` names the role of which all threads run the program
-    that `tile-specialize-warps` gives it to; without it, that is the first one.
+    As `tile.put_tile` into a channel with swizzle atoms, `slot[i, j] = source[i, j]`, widened to the elements of the channel, or `transposed`,
+    `slot[j, i] = source[i, j]`. Where bytes are `packed`, column `j` of `C` is in the lower bits of one, and column `j + C` in its upper ones. It waits until
+    all roles that get the slot's earlier element have released it, and the element is there for them, and for their MMAs, when all warps of the role, which
+    share the work, have put their parts. The source may be released behind it. `role` names the role of which all threads run the program that
+    `tile-specialize-warps` gives it to; without it, that is the first one.
 
     **Example**
     ```mlir
     %v = tile.get %rows[%e] : !tile.channel<128x64xf8E4M3FN, stages = 2, swizzle_atom = 64> -> !tile.tile<128x64xf8E4M3FN, shared, #s>
-    tile.transpose %v into %columns[%e] role "transpose"
+    tile.restage %v into %columns[%e] transposed role "restage"
         : !tile.tile<128x64xf8E4M3FN, shared, #s>, !tile.channel<64x128xf8E4M3FN, stages = 2, swizzle_atom = 128, paired = true>
+    tile.restage %v into %wide[%e] role "restage"
+        : !tile.tile<128x64xf8E4M3FN, shared, #s>, !tile.channel<128x64xf16, stages = 2, swizzle_atom = 64>
     tile.release %rows[%e] : !tile.channel<128x64xf8E4M3FN, stages = 2, swizzle_atom = 64>
     ```
 
-    **Errors**: shapes that are not each other's transpose; element types differ; a channel of a cluster. By `convert-tile-to-gpu`: whole rows;
-    elements that do not have 8 bits; a source of other than a multiple of 32 rows and 16 columns; another put into the channel.
+    **Errors**: shapes that are not each other's, transposed or with twice the columns if the op says so; elements of the channel that are not those of the source, or
+    what these are widened to; `packed` elements other than i8, or beside `transposed`; a channel of a cluster. By `convert-tile-to-gpu`: whole rows; a source of
+    other than elements of 8 bits, of a multiple of 8 columns, or of 32 rows and 16 columns where it is transposed; widened elements of other than 16 bits;
+    another put into the channel.
   }];
-  let arguments = (ins Tile_ChannelType:$channel, Index:$element, Tile_SharedTile:$source, OptionalAttr<StrAttr>:$role);
+  let arguments = (ins Tile_ChannelType:$channel, Index:$element, Tile_SharedTile:$source, UnitAttr:$transposed, UnitAttr:$packed,
+                       OptionalAttr<StrAttr>:$role);
   let assemblyFormat = [{
-    $source `into` $channel `[` $element `]` (`role` $role^)? attr-dict `:` type($source) `,` type($channel)
+    $source `into` $channel `[` $element `]` (`transposed` $transposed^)? (`packed` $packed^)? (`role` $role^)? attr-dict
+    `:` type($source) `,` type($channel)
   }];
   let hasVerifier = 1;
 }
@@ -370,8 +377,8 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
     threads issue it together, and `warps_n` how many such scopes share the columns of the result; all others share
     its rows. Each part is computed by `replicas` scopes, one of which would do: so that what is made of the result is
     where another MMA, whose columns are shared, reads it. `atom` is the matrix instruction, found by `tile-assign-layouts` from the
-    types of the operands and the scope. Where a chip has none for operands of different widths that a warp multiplies, the floats of
-    fewer bits are widened to the type of the others, next to the instruction that multiplies them.
+    types of the operands and the scope. Where a chip has none for operands of different widths, the numbers of fewer bits are widened to the type of
+    the others: by a warp, next to the instruction that multiplies them; for a warpgroup, on their way through shared memory (`tile.restage`).
 
     With `lhs_through_shared`, `tile-promote-to-shared` writes a left-hand operand that was computed to shared
     memory, to be multiplied from there. A right-hand operand of 8 bits that warpgroups multiply is stored by columns (`transpose_rhs`).
@@ -386,7 +393,7 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
     ```
 
     **Errors**: shapes that do not multiply; an atom of other types or of another scope; `warps_n` and `replicas` both above 1;
-    `packed_rhs` of other elements than i8, by warpgroups, or whose parts are no multiples of the atom. By
+    `packed_rhs` of other elements than i8, or whose parts are no multiples of the atom. By
     `convert-tile-to-gpu`: rows of `rhs` that are paired where the instruction does not want them so, or not where it does;
     `packed_rhs` whose columns `warps_n` share, or that is in registers.
   }];

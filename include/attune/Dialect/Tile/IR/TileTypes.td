@@ -76,7 +76,7 @@ def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
     barriers in shared memory, one pair for each slot, and not for the workgroup as a whole.
 
     With `padding`, rows start on other banks by elements that nobody uses, at constant distances. Where `transposed`, a slot is
-    stored column by column. Where `paired`, pairs of columns alternate in its swizzle atoms; only a `tile.transpose` writes it then.
+    stored column by column. Where `paired`, pairs of columns alternate in its swizzle atoms; only a `tile.restage` writes it then.
 
     With a `chunk`, warps fill slots by asynchronous copies that leave what lanes copy in the order of these: rows are not padded, but
     their chunks of so many elements are permuted over all banks (`getForChunks`).

@@ -18,8 +18,8 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     On chips without asynchronous copies and without a copy engine, a put is a `tile.load` and a `tile.put_tile`. The slots of what MMAs of warps multiply are
     padded, and `transposed` where all of these sum over its rows. What is `read_once` needs no slot then: each thread loads its part.
 
-    What a warpgroup multiplies by columns alone, as right-hand operands of 8 bits, goes from its slot through a `tile.transpose`
-    to a channel of two stages. A role named "transpose" puts it there, or where the kernel has none, the one that multiplies.
+    What a warpgroup multiplies by columns alone, as right-hand operands of 8 bits, or as elements of more bits than are stored, goes from its slot through a
+    `tile.restage` to a channel of two stages. A role named "restage" puts it there, or where the kernel has none, the one that multiplies.
 
     A left-hand operand that was computed, of an MMA with `lhs_through_shared`, goes through shared memory: a `tile.write`
     into a `tile.buffer`. A `tile.hand_over` becomes a channel with a `tile.put_tile`, a `tile.get` and a `tile.release` where several roles

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows of 8 bits that become columns, for MMAs of warpgroups: matrices of 8x16 bytes, four at a time, whose bytes are taken apart in pairs.
+// What MMAs of warpgroups want otherwise than it is stored: rows of 8 bits that become columns, matrices of 8x16 bytes, four at a time, whose bytes are taken
+// apart in pairs; and rows that are widened, by runs of 8 elements.
 //
 // RUN: attune-opt %s \
 // RUN:   --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(gpu.func(tile-assign-layouts,tile-remove-layout-conversions,tile-allocate-shared)),convert-tile-to-gpu,cse)" \
@@ -65,7 +66,7 @@ gpu.module @kernels {
       %y = arith.truncf %x : f32 to f8E4M3FN
       tile.yield %y : f8E4M3FN
     } : (!tile.tile<64x64xf32, registers>) -> !tile.tile<64x64xf8E4M3FN, registers>
-    tile.transpose %a into %places[%c0] : !rows, !columns
+    tile.restage %a into %places[%c0] transposed : !rows, !columns
     tile.release %c[%c0] : !channel
     %place = tile.get %places[%c0] : !columns -> !paired
     %d = tile.mma %p, %place, %none transpose_rhs scope warpgroup : !tile.tile<64x64xf8E4M3FN, registers>, !paired, !tile.tile<64x64xf32, registers>
@@ -89,7 +90,7 @@ gpu.module @kernels {
     %c = tile.channel : !few_channel
     %places = tile.channel : !few_columns
     %a = tile.get %c[%c0] : !few_channel -> !few_rows
-    tile.transpose %a into %places[%c0] : !few_rows, !few_columns
+    tile.restage %a into %places[%c0] transposed : !few_rows, !few_columns
     tile.release %c[%c0] : !few_channel
     gpu.return
   }
@@ -121,13 +122,65 @@ gpu.module @kernels {
     tile.specialize <"compute", warps = 4, registers = 240> {
       %place = tile.get %places[%c0] : !columns -> !paired
       tile.release %places[%c0] : !columns
-    }, <"transpose", warps = 3, registers = 24> {
+    }, <"restage", warps = 3, registers = 24> {
       %a = tile.get %c[%c0] : !channel -> !rows
-      tile.transpose %a into %places[%c0] : !rows, !columns
+      tile.restage %a into %places[%c0] transposed : !rows, !columns
       tile.release %c[%c0] : !channel
     }, <"load", warps = 1, registers = 24, threads = one> {
       tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<64x64xf8E4M3FN>
     }
+    gpu.return
+  }
+
+  // A lane has runs of 8 in 4 rows of a warp's, of which the first and the last two are 16 rows apart, and writes none before the next four are read.
+  // Rows of 64 halves are an atom as those of 64 bytes are.
+  // CHECK-LABEL: gpu.func @widened
+  // CHECK-DAG: %[[LANE:.+]] = arith.remui %thread_id_x, %c32
+  // CHECK-DAG: %[[WARP:.+]] = arith.divui %thread_id_x, %c32
+  // CHECK: arith.muli %[[WARP]], %c4
+  // CHECK: arith.divui %[[LANE]], %c8
+  // CHECK: %[[FROM:.+]] = memref.subview %{{.+}} : memref<4096xf8E4M3FN
+  // CHECK: %[[R0:.+]] = vector.load %[[FROM]][%c0] {alignment = 8 : i64}
+  // CHECK: %[[R1:.+]] = vector.load %[[FROM]][%c1024] {alignment = 8 : i64}
+  // CHECK: vector.load %[[FROM]][%c2048] {alignment = 8 : i64}
+  // CHECK: vector.load %[[FROM]][%c3072] {alignment = 8 : i64}
+  // CHECK: %[[W0:.+]] = arith.extf %[[R0]] : vector<8xf8E4M3FN> to vector<8xf16>
+  // CHECK: %[[TO:.+]] = memref.subview %{{.+}} : memref<4096xf16
+  // CHECK: vector.store %[[W0]], %[[TO]][%c0] {alignment = 16 : i64}
+  // CHECK: %[[W1:.+]] = arith.extf %[[R1]] : vector<8xf8E4M3FN> to vector<8xf16>
+  // CHECK: vector.store %[[W1]], %[[TO]][%c1024] {alignment = 16 : i64}
+  // CHECK-COUNT-2: vector.store {{.*}} vector<8xf16>
+  // CHECK-NOT: vector.store
+  // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>
+  // CHECK: nvvm.mbarrier.arrive
+  gpu.func @widened() kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    %wide = tile.channel : !tile.channel<64x64xf16, stages = 2, swizzle_atom = 64>
+    %a = tile.get %c[%c0] : !channel -> !rows
+    tile.restage %a into %wide[%c0] : !rows, !tile.channel<64x64xf16, stages = 2, swizzle_atom = 64>
+    gpu.return
+  }
+
+  // Bytes of 16 rows are two runs of one lane each; one of three warps has them. The lower bits become the first half of the columns.
+  // CHECK-LABEL: gpu.func @unpacked
+  // CHECK: %[[HAS:.+]] = arith.cmpi ult, %{{.+}}, %c1
+  // CHECK: scf.if %[[HAS]] {
+  // CHECK: %[[BYTES:.+]] = vector.load {{.*}} vector<8xi8>
+  // CHECK: %[[LEFT:.+]] = arith.shli %[[BYTES]], %{{.+}} : vector<8xi8>
+  // CHECK: %[[LOWER:.+]] = arith.shrsi %[[LEFT]], %{{.+}} : vector<8xi8>
+  // CHECK: %[[L:.+]] = arith.sitofp %[[LOWER]] : vector<8xi8> to vector<8xbf16>
+  // CHECK: vector.store %[[L]]
+  // CHECK: %[[UPPER:.+]] = arith.shrsi %[[BYTES]], %{{.+}} : vector<8xi8>
+  // CHECK: %[[U:.+]] = arith.sitofp %[[UPPER]] : vector<8xi8> to vector<8xbf16>
+  // CHECK: vector.store %[[U]]
+  // CHECK-NOT: vector.store
+  gpu.func @unpacked() kernel attributes {known_block_size = array<i32: 96, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !tile.channel<16x16xi8, stages = 1, swizzle_atom = 16>
+    %wide = tile.channel : !tile.channel<16x32xbf16, stages = 2, swizzle_atom = 32>
+    %a = tile.get %c[%c0] : !tile.channel<16x16xi8, stages = 1, swizzle_atom = 16> -> !tile.tile<16x16xi8, shared, #tile.swizzle<vector = 16, bits = 0, shift = 3, swizzle_atom = 16>>
+    tile.restage %a into %wide[%c0] packed : !tile.tile<16x16xi8, shared, #tile.swizzle<vector = 16, bits = 0, shift = 3, swizzle_atom = 16>>, !tile.channel<16x32xbf16, stages = 2, swizzle_atom = 32>
     gpu.return
   }
 }

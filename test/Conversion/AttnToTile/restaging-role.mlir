@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who transposes values of 8 bits for warpgroups: half of the warps beside them, or they themselves where that is one warp.
+// Who restages operands of 8 bits for warpgroups: half of the warps beside them, or, where values are only transposed and that is one warp, they themselves.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-check-schedule,convert-attn-to-tile)" | FileCheck %s
 
@@ -8,7 +8,7 @@
 !wide = tensor<1x1x256x64xbf16>
 
 // CHECK-LABEL: gpu.func @role_kernel
-// CHECK-SAME: tile.roles = [#tile.role<"compute", warps = 8, registers = 232>, #tile.role<"transpose", warps = 2, registers = 40>, #tile.role<"load", warps = 2, registers = 40, threads = one>]
+// CHECK-SAME: tile.roles = [#tile.role<"compute", warps = 8, registers = 232>, #tile.role<"restage", warps = 2, registers = 40>, #tile.role<"load", warps = 2, registers = 40, threads = one>]
 func.func @role(%q: !narrow) -> !wide {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) schedule(<blockM = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0>) : !narrow, !narrow, !narrow
   return %o : !wide
@@ -16,7 +16,7 @@ func.func @role(%q: !narrow) -> !wide {
 
 // Rows of 256 elements leave less.
 // CHECK-LABEL: gpu.func @wide_rows_kernel
-// CHECK-SAME: tile.roles = [#tile.role<"compute", warps = 8, registers = 240>, #tile.role<"transpose", warps = 2, registers = 24>, #tile.role<"load", warps = 2, registers = 24, threads = one>]
+// CHECK-SAME: tile.roles = [#tile.role<"compute", warps = 8, registers = 240>, #tile.role<"restage", warps = 2, registers = 24>, #tile.role<"load", warps = 2, registers = 24, threads = one>]
 func.func @wide_rows(%q: tensor<1x1x256x256xf8E4M3FN>) -> tensor<1x1x256x256xbf16> {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) schedule(<blockM = 128, blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8>) : tensor<1x1x256x256xf8E4M3FN>, tensor<1x1x256x256xf8E4M3FN>, tensor<1x1x256x256xf8E4M3FN>
   return %o : tensor<1x1x256x256xbf16>
@@ -34,4 +34,12 @@ func.func @themselves(%q: !narrow) -> !wide {
 func.func @rows(%q: !wide) -> !wide {
   %o = attn.attention %q, %q, %q schedule(<blockM = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0>) : !wide, !wide, !wide
   return %o : !wide
+}
+
+// Who widens has the registers for it.
+// CHECK-LABEL: gpu.func @widened_kernel
+// CHECK-SAME: tile.roles = [#tile.role<"compute", warps = 8, registers = 200>, #tile.role<"restage", warps = 4, registers = 56>, #tile.role<"load", warps = 4, registers = 56, threads = one>]
+func.func @widened(%q: tensor<1x1x256x128xbf16>, %k: tensor<1x1x256x128xi8>) -> tensor<1x1x256x128xbf16> {
+  %o = attn.attention %q, %k, %k schedule(<blockM = 128, blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 8, qInRegisters = 0>) : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xi8>, tensor<1x1x256x128xi8>
+  return %o : tensor<1x1x256x128xbf16>
 }
