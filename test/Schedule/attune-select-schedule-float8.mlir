@@ -92,3 +92,11 @@ func.func @wide_queries(%q: tensor<4x16x4096x128xbf16>, %k: !many) -> tensor<4x1
   %o = attn.attention %q, %k, %k : tensor<4x16x4096x128xbf16>, !many, !many
   return %o : tensor<4x16x4096x128xbf16>
 }
+
+// One query of any number of keys.
+// CHECK-LABEL: func.func @any_keys
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8,
+func.func @any_keys(%q: tensor<?x32x1x128xbf16>, %k: tensor<?x8x?x128xf8E4M3FN>) -> tensor<?x32x1x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<?x32x1x128xbf16>, tensor<?x8x?x128xf8E4M3FN>, tensor<?x8x?x128xf8E4M3FN>
+  return %o : tensor<?x32x1x128xbf16>
+}

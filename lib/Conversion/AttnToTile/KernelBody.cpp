@@ -99,9 +99,6 @@ private:
   SmallVector<Value, 2> queryTiles();
   /// The rows of the tile as they lie in memory.
   Value viewQueries();
-  /// The sum of the elements of each query, by which the zero points of keys
-  /// are multiplied; null where there are none.
-  Value sumQueries();
   /// The values of a block, those of the columns of each role.
   SmallVector<Value, 2> valueTiles(ValueRange keys, Value row);
   /// Adds their products with the weights, which other roles get.
@@ -152,7 +149,8 @@ private:
   Value headsQ;
   /// Of HalfRows; null where queries are multiplied as they are.
   Value rowFactors;
-  /// Of the tile's rows; null where keys have no zero points.
+  /// Of the elements of each row, by which the zero points of keys are
+  /// multiplied; null where there are none.
   Value querySums;
   std::unique_ptr<VisitedBlocks> blocks;
   std::unique_ptr<KeySource> source;
@@ -187,13 +185,6 @@ Value BodyBuilder::viewQueries() {
   return head(operands.query, at.headQ, heads);
 }
 
-Value BodyBuilder::sumQueries() {
-  if (!factors.shiftsScores())
-    return {};
-  return sumRows(b, viewQueries(), at.getRow(), sizes.blockM,
-                 sizes.columnParts);
-}
-
 SmallVector<Value, 2> BodyBuilder::queryTiles() {
   Value buffer = viewQueries(), row = at.getRow();
   Type element = op.getQuery().getType().getElementType();
@@ -205,6 +196,7 @@ SmallVector<Value, 2> BodyBuilder::queryTiles() {
         query.setReadOnce(schedule.getQInRegisters());
         return query;
       });
+  querySums = factors.shiftsScores() ? sumRows(b, tiles) : Value();
   rowFactors = {};
   if (sizes.multipliedType == element)
     return tiles;
@@ -578,7 +570,6 @@ void BodyBuilder::buildTile() {
     softmax.setFactor(factor);
   regionTiles.enterTile(b, at.captures, at.batch, at.headQ);
   SmallVector<Value, 2> queries = queryTiles();
-  querySums = sumQueries();
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
                                  initial.getValues());

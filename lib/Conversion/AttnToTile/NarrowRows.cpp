@@ -205,19 +205,13 @@ Value attune::roundToNarrow(TileBuilder &b, ValueRange rows, Value factors,
       });
 }
 
-Value attune::sumRows(TileBuilder &b, Value buffer, Value first, int64_t rows,
-                      ArrayRef<int64_t> parts) {
-  Type element = getElementTypeOrSelf(buffer);
+Value attune::sumRows(TileBuilder &b, ValueRange parts) {
   Value sums;
-  int64_t column = 0;
-  for (int64_t columns : parts) {
-    Value place = arith::ConstantIndexOp::create(b, column);
-    Value part = createLoad(b, TileType::get({rows, columns}, element), buffer,
-                            ValueRange{first, place});
+  for (Value part : parts) {
+    int64_t rows = cast<TileType>(part.getType()).getShape()[0];
     sums =
         tile::ReduceOp::create(b, TileType::get({rows}, b.getF32Type()),
                                tile::ReductionKind::Add, widen(b, part), sums);
-    column += columns;
   }
   return sums;
 }

@@ -35,10 +35,8 @@ mlir::Value invert(TileBuilder &b, mlir::Value numbers);
 mlir::Value roundToNarrow(TileBuilder &b, mlir::ValueRange rows,
                           mlir::Value factors, mlir::Value zeros,
                           mlir::Type narrow);
-/// The sum of each of `rows` rows of a buffer from `first` on, read by parts of
-/// so many columns.
-mlir::Value sumRows(TileBuilder &b, mlir::Value buffer, mlir::Value first,
-                    int64_t rows, llvm::ArrayRef<int64_t> parts);
+/// The sum of each row, in f32, of which these tiles have the columns.
+mlir::Value sumRows(TileBuilder &b, mlir::ValueRange parts);
 /// A tile in f32, as it is if its elements are.
 mlir::Value widen(TileBuilder &b, mlir::Value tile);
 

@@ -379,7 +379,8 @@ static AttentionAttr selectNarrowKeys(const AttentionProblem &problem,
   constexpr int64_t kRows = 16;
   constexpr unsigned kBits = 8;
   if (problem.getKeyType().getIntOrFloatBitWidth() != kBits ||
-      problem.seqQ > kRows || target.copiesThroughRegisters())
+      problem.seqQ == 0 || problem.seqQ > kRows ||
+      target.copiesThroughRegisters())
     return {};
   AttentionSchedule wanted;
   wanted.blockM = kRows;
@@ -533,6 +534,9 @@ static AttentionAttr selectOneWarp(const AttentionProblem &problem,
 static AttentionAttr selectWhole(const AttentionProblem &problem,
                                  TargetAttr target) {
   if (AttentionAttr schedule = selectDecoding(problem, target))
+    return schedule;
+  // Also where it is not known that there are many keys.
+  if (AttentionAttr schedule = selectNarrowKeys(problem, target))
     return schedule;
   if (AttentionAttr schedule = selectWarpgroupSchedule(problem, target))
     return schedule;

@@ -5,12 +5,12 @@
 // What no MMA reaches is assigned to the threads in blocks. Where two layouts
 // meet, a conversion is put in between.
 
+#include "BlockedLayout.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <numeric>
 
 namespace attune::tile {
 #define GEN_PASS_DEF_TILEASSIGNLAYOUTSPASS
@@ -20,9 +20,6 @@ namespace attune::tile {
 using namespace mlir;
 using namespace attune;
 using namespace attune::tile;
-
-/// The widest access of a thread to memory.
-static constexpr int64_t kWidestAccessBytes = 16;
 
 /// The type of a tile in registers, also of one that is pending; null for all
 /// else.
@@ -209,15 +206,23 @@ template <typename MmaLikeOp> void TileAssignLayouts::anchor(MmaLikeOp mma) {
   for (Operation *user : mma->getUsers())
     if (isa<WaitOp>(user))
       spreadToUsers(user->getResult(0), acc);
-  // What is only read to be multiplied is read as the MMA wants it.
+  // What is only read to be multiplied is read as the MMA wants it, and so is
+  // what it multiplies from shared memory: then rows are where the result's
+  // are.
   auto isLhs = [](OpOperand &use) {
     return isa<MmaOp, MmaAsyncOp>(use.getOwner()) &&
            use.getOperandNumber() == 0;
   };
   Value lhs = mma.getLhs();
+  LayoutAttr own = distribution->getLhs(mma.getLhs().getType().getShape());
+  if (mma.getTransposeLhs())
+    return;
   if (isa_and_nonnull<ReadOp, LoadOp>(lhs.getDefiningOp()) &&
-      !mma.getTransposeLhs() && llvm::all_of(lhs.getUses(), isLhs))
-    assign(lhs, distribution->getLhs(mma.getLhs().getType().getShape()));
+      llvm::all_of(lhs.getUses(), isLhs))
+    assign(lhs, own);
+  for (Operation *user : lhs.getUsers())
+    if (auto read = dyn_cast<ReadOp>(user))
+      assign(read.getResult(), own);
 }
 
 //===----------------------------------------------------------------------===//
@@ -311,49 +316,6 @@ static bool isPutTransposed(Value value) {
   });
 }
 
-/// An index is counted as a 64-bit integer.
-static int64_t getElementBytes(TileType type) {
-  Type element = type.getElementType();
-  return element.isIndex()
-             ? 8
-             : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8u);
-}
-
-/// The layout of a tile in blocks of neighbouring columns; null, with an error,
-/// if it has a size that no thread comes near.
-static LayoutAttr getBlocked(function_ref<InFlightDiagnostic()> emitError,
-                             TileType type, int64_t lanes, int64_t warps,
-                             bool warpsAlongColumns) {
-  ArrayRef<int64_t> shape = type.getShape();
-  int64_t rows = shape[0], columns = type.getRank() == 2 ? shape[1] : 1;
-  int64_t run = std::gcd(
-      columns,
-      std::max<int64_t>(kWidestAccessBytes / getElementBytes(type), 1));
-  // What is left over when all rows and columns are assigned is the same again.
-  int64_t runs = columns / run,
-          warpsOfRow = warpsAlongColumns ? std::gcd(runs, warps) : 1,
-          lanesOfRow = std::gcd(runs / warpsOfRow, lanes),
-          lanesOfRows = std::gcd(rows, lanes / lanesOfRow),
-          idleLanes = lanes / lanesOfRow / lanesOfRows,
-          warpsOfRows =
-              warpsAlongColumns ? 1 : std::gcd(rows / lanesOfRows, warps),
-          ofRow = lanesOfRow * warpsOfRow;
-  SmallVector<Mode> registers{
-      {run, 1, 1},
-      {runs / ofRow, 1, run * ofRow},
-      {rows / lanesOfRows / warpsOfRows, 0, lanesOfRows * warpsOfRows}};
-  SmallVector<Mode> laneModes{
-      {lanesOfRow, 1, run}, {lanesOfRows, 0, 1}, {idleLanes, 0, 0}};
-  SmallVector<Mode> warpModes{{warpsOfRow, 1, run * lanesOfRow},
-                              {warpsOfRows, 0, lanesOfRows},
-                              {warps / warpsOfRow / warpsOfRows, 0, 0}};
-  if (failed(LayoutAttr::verify(emitError, registers, laneModes, warpModes)))
-    return {};
-  auto layout =
-      LayoutAttr::getNormal(type.getContext(), registers, laneModes, warpModes);
-  return type.getRank() == 1 ? layout.dropDim(1) : layout;
-}
-
 bool TileAssignLayouts::reducesAcrossWarps(
     const DenseMap<Value, LayoutAttr> &before) {
   return getOperation()
@@ -384,8 +346,8 @@ LogicalResult TileAssignLayouts::assignBlocked(Value value) {
   // Rows stay whole in a warp where neither way will do.
   for (bool warpsAlongColumns : {false, true, false}) {
     layouts = before;
-    LayoutAttr layout = getBlocked([&] { return place->emitOpError(); }, type,
-                                   lanes, warps, warpsAlongColumns);
+    LayoutAttr layout = getBlockedLayout([&] { return place->emitOpError(); },
+                                         type, lanes, warps, warpsAlongColumns);
     if (!layout)
       return failure();
     assign(value, layout);
@@ -469,9 +431,8 @@ LogicalResult TileAssignLayouts::finish(StoreOp store) {
       strides.back() != 1)
     return success();
   LayoutAttr layout = type.getRegisterLayout();
-  convertOperand(
-      store.getValueMutable(),
-      layout.getWithRuns(kWidestAccessBytes / getElementBytes(type)));
+  convertOperand(store.getValueMutable(),
+                 layout.getWithRuns(getWidestRun(type)));
   return success();
 }
 
