@@ -305,15 +305,13 @@ static LogicalResult checkOfAtoms(Operation *op, tile::TileType type,
   tile::LayoutAttr layout = type.getRegisterLayout();
   const tile::Mode pairs{2, 1, 1}, lanes[] = {{4, 1, 2}, {8, 0, 1}};
   unsigned bits = type.getElementType().getIntOrFloatBitWidth();
-  bool isRead = isa<tile::ReadOp>(op);
-  if ((bits != 16 && bits != 32 && !(isRead && bits == 8)) ||
+  if ((bits != 8 && bits != 16 && bits != 32) ||
       layout.getLanes() != ArrayRef(lanes) || layout.getRegisters().empty() ||
       !(layout.getRegisters().front() == pairs) ||
       findRegister(layout, {8, 0}) < 0 || findRegister(layout, {0, 8}) < 0)
     return op->emitOpError()
-           << "expects elements of " << (isRead ? "8, " : "")
-           << "16 or 32 bits in the layout of the accumulator of a warpgroup "
-              "MMA, but got "
+           << "expects elements of 8, 16 or 32 bits in the layout of the "
+              "accumulator of a warpgroup MMA, but got "
            << type;
   if (!areAlongRowsFirst(layout.getWarps(), context.warpgroupWarps))
     return op->emitOpError()

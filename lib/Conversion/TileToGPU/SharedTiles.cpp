@@ -194,7 +194,7 @@ static void writeMatrices(OpBuilder &b, Location loc,
   }
 }
 
-/// The same of elements of 32 bits, of which a thread holds pairs of
+/// The same of elements of 8 or 32 bits, of which a thread holds pairs of
 /// neighbours.
 static void writePairs(OpBuilder &b, Location loc, const KernelContext &context,
                        LayoutAttr layout, Value value, tile::TileType type,
@@ -207,6 +207,7 @@ static void writePairs(OpBuilder &b, Location loc, const KernelContext &context,
         column = laneCoordinate(b, loc, context, ofLanes, 1);
   Value buffer = flattenBuffer(b, loc, whole);
   constexpr int64_t kPair = 2, kFar = 16;
+  unsigned bytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   auto extract = [&](int64_t reg) -> Value {
     return vector::ExtractStridedSliceOp::create(
         b, loc, value, ArrayRef<int64_t>{reg}, ArrayRef<int64_t>{kPair},
@@ -217,11 +218,11 @@ static void writePairs(OpBuilder &b, Location loc, const KernelContext &context,
     constexpr uint64_t kColumnBits = 6 | kFar;
     vector::StoreOp::create(
         b, loc, pair, buffer, places.locate(row, ofLane, kColumnBits, at),
-        /*nontemporal=*/false, llvm::MaybeAlign(kPair * sizeof(float)));
+        /*nontemporal=*/false, llvm::MaybeAlign(kPair * bytes));
   };
   // Half a warp stores at once, four lanes in each of four rows. The swizzle
   // lets neighbouring rows meet in the same banks, so that odd rows store the
-  // pair sixteen columns away first.
+  // pair sixteen columns away first. Those of 8 bits meet in the same words.
   Value isOdd = arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::ne,
       b.createOrFold<arith::AndIOp>(loc, row, constant(b, loc, 1)),
@@ -231,7 +232,7 @@ static void writePairs(OpBuilder &b, Location loc, const KernelContext &context,
         second = arith::SelectOp::create(b, loc, isOdd, column, far);
   for (int64_t reg = 0; reg < layout.getNumRegisters(); reg += kPair) {
     SmallVector<int64_t, 2> at = layout.getRegisterCoordinates(reg, 2);
-    if (atomColumns <= kFar) {
+    if (atomColumns <= kFar || bytes == 1) {
       store(extract(reg), column, at);
     } else if (at[1] % (2 * kFar) < kFar) {
       Value left = extract(reg),
@@ -281,9 +282,9 @@ ReadAtomsPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
 static void writeTile(OpBuilder &b, Location loc, const KernelContext &context,
                       tile::TileType from, Value value, tile::TileType to,
                       Value buffer) {
-  auto *write = from.getElementType().getIntOrFloatBitWidth() == 32
-                    ? writePairs
-                    : writeMatrices;
+  auto *write = from.getElementType().getIntOrFloatBitWidth() == 16
+                    ? writeMatrices
+                    : writePairs;
   write(b, loc, context, from.getRegisterLayout(), value, to, buffer);
 }
 

@@ -11,7 +11,7 @@ gpu.module @kernels {
     %w = tile.channel : !tile.channel<32x32xf16, stages = 1, swizzle_atom = 32>
     tile.specialize <"first", warps = 4> {
       %p = tile.fill %x : f16 -> !tile.tile<32x32xf16, registers, #blocked>
-      // expected-error @below {{expects elements of 16 or 32 bits in the layout of the accumulator of a warpgroup MMA, but got}}
+      // expected-error @below {{expects elements of 8, 16 or 32 bits in the layout of the accumulator of a warpgroup MMA, but got}}
       tile.put_tile %w[%c0], %p : !tile.channel<32x32xf16, stages = 1, swizzle_atom = 32>, !tile.tile<32x32xf16, registers, #blocked>
     }, <"load", warps = 1, threads = one> {
     }

@@ -27,7 +27,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     gpu.func @layout_of_a_write(%x: f16) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
       %b = tile.buffer : !tile.tile<64x16xf16, shared, #atoms>
       %t = tile.fill %x : f16 -> !tile.tile<64x16xf16, registers, #lane_rows>
-      // expected-error @below {{'tile.write' op expects elements of 16 or 32 bits in the layout of the accumulator of a warpgroup MMA, but got}}
+      // expected-error @below {{'tile.write' op expects elements of 8, 16 or 32 bits in the layout of the accumulator of a warpgroup MMA, but got}}
       tile.write %t, %b : !tile.tile<64x16xf16, registers, #lane_rows>, !tile.tile<64x16xf16, shared, #atoms>
       gpu.return
     }

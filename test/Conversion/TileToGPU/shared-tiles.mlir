@@ -14,6 +14,9 @@
 !place = !tile.tile<128x96xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 !slot = !tile.tile<64x32xf16, shared, #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>>
 
+!b = !tile.tile<64x32xf8E4M3FN, registers, #narrow>
+!bytes = !tile.tile<64x32xf8E4M3FN, shared, #tile.swizzle<vector = 16, bits = 1, shift = 2, swizzle_atom = 32>>
+
 #halves = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16], [2, 1, 32]]>
 !halves = !tile.tile<64x64xf32, registers, #halves>
 !sums = !tile.tile<64x64xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
@@ -103,6 +106,22 @@ gpu.module @kernels {
     tile.wait_reads %none : !tile.token
     tile.write %o, %place : !o, !place
     %stored = tile.store_async %place, %view[%row, %c0] : !place, memref<?x96xf16, strided<[96, 1], offset: ?>>
+    tile.wait_reads %stored : !tile.token
+    gpu.return
+  }
+
+  // Those of 8 bits go in pairs as well, whose words neighbouring lanes share.
+  // CHECK-LABEL: gpu.func @bytes
+  // CHECK-NOT:   nvvm.stmatrix
+  // CHECK-COUNT-8: vector.store %{{.+}} {alignment = 2 : i64} : memref<{{.*}}xf8E4M3FN, {{.*}}>, vector<2xf8E4M3FN>
+  // CHECK-NOT:   vector.store
+  // CHECK:       gpu.return
+  gpu.func @bytes(%out: memref<?x32xf8E4M3FN>, %x: f8E4M3FN) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %place = tile.buffer : !bytes
+    %t = tile.fill %x : f8E4M3FN -> !b
+    tile.write %t, %place : !b, !bytes
+    %stored = tile.store_async %place, %out[%c0, %c0] : !bytes, memref<?x32xf8E4M3FN>
     tile.wait_reads %stored : !tile.token
     gpu.return
   }
