@@ -370,7 +370,7 @@ def test_modules_that_cannot_be(module):
         assert raised.value.diagnostics[0].file == __file__
     assert '"attn.attention"' in str(module)
     with pytest.raises(attune.CompileError, match="does not match with the total size"):
-        op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([100] + [1] * 19)
+        op.attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([100] + [1] * 20)
     with pytest.raises(attune.CompileError, match="requires attribute 'sym_name'"):
         del op.parent.attributes["sym_name"]
     with pytest.raises(ValueError, match="expects 'order' of 'attn.attention' to be an attribute of another kind, but got '1 : i32'"):

@@ -36,7 +36,7 @@ struct AttentionOptions {
   llvm::cl::opt<Element> kvDtype, resultDtype, weightsDtype;
   llvm::cl::opt<Mask> mask;
   llvm::cl::opt<std::string> window, blockLists, softcap, scale, dropout,
-      queryScales, keyScales, valueScales;
+      queryScales, keyScales, valueScales, resultScales;
   llvm::cl::opt<bool> keyZeros, valueZeros;
   llvm::cl::opt<bool> alibi, sinks, queryLengths, keyLengths, packedQueries,
       packedKeys, latent, lse, grad, deterministic, batchInvariant;

@@ -33,13 +33,19 @@ AttentionOptions::AttentionOptions()
       kvDtype("kv-dtype",
               cl::desc("Element type of key and value (as --dtype)"),
               getInputTypes(), cl::cat(category)),
-      resultDtype("result-dtype",
-                  cl::desc("Element type of the result (as --dtype, or bf16 "
-                           "where that has 8 bits)"),
-                  cl::values(clEnumValN(Element::F16, "f16", "IEEE half"),
-                             clEnumValN(Element::BF16, "bf16", "bfloat16"),
-                             clEnumValN(Element::F32, "f32", "IEEE single")),
-                  cl::cat(category)),
+      resultDtype(
+          "result-dtype",
+          cl::desc("Element type of the result (as --dtype, or bf16 "
+                   "where that has 8 bits)"),
+          cl::values(clEnumValN(Element::F16, "f16", "IEEE half"),
+                     clEnumValN(Element::BF16, "bf16", "bfloat16"),
+                     clEnumValN(Element::F32, "f32", "IEEE single"),
+                     clEnumValN(Element::F8E4M3FN, "f8E4M3FN", "up to 448"),
+                     clEnumValN(Element::F8E5M2, "f8E5M2", "up to 57344"),
+                     clEnumValN(Element::F8E4M3FNUZ, "f8E4M3FNUZ", "up to 240"),
+                     clEnumValN(Element::F8E5M2FNUZ, "f8E5M2FNUZ",
+                                "up to 57344, without infinities")),
+          cl::cat(category)),
       weightsDtype("weights-dtype",
                    cl::desc("Element type of weights where values are "
                             "multiplied by them (as --result-dtype)"),
@@ -80,6 +86,10 @@ AttentionOptions::AttentionOptions()
                 cl::value_desc("letters"), cl::cat(category)),
       valueScales("value-scales", cl::desc("As --query-scales, of value"),
                   cl::value_desc("letters"), cl::cat(category)),
+      resultScales("result-scales",
+                   cl::desc("Take scales of a result of 8 bits: h for one for "
+                            "each head of query, 1 for one"),
+                   cl::value_desc("h or 1"), cl::cat(category)),
       keyZeros("key-zeros", cl::desc("Take a zero point for each scale of key"),
                cl::cat(category)),
       valueZeros("value-zeros", cl::desc("As --key-zeros, of value"),
@@ -268,7 +278,8 @@ Error AttentionOptions::readTypes(attn::AttentionProblem &problem,
     problem.elementWeights = weightsDtype;
   for (auto [option, blocks] : {std::pair(&queryScales, &problem.queryScales),
                                 {&keyScales, &problem.keyScales},
-                                {&valueScales, &problem.valueScales}}) {
+                                {&valueScales, &problem.valueScales},
+                                {&resultScales, &problem.resultScales}}) {
     Expected<std::optional<attn::ScaleBlocks>> parsed = parseScales(*option);
     if (!parsed)
       return parsed.takeError();
@@ -278,6 +289,10 @@ Error AttentionOptions::readTypes(attn::AttentionProblem &problem,
                        "operands are not there",
                        option->ArgStr);
   }
+  if (resultScales.getNumOccurrences() && resultScales != "1" &&
+      resultScales != "h")
+    return makeError("expects --result-scales to be h or 1, but got '{0}'",
+                     resultScales.getValue());
   problem.keyZeros = keyZeros;
   problem.valueZeros = valueZeros;
   for (auto [option, scales] : {std::pair(&keyZeros, &problem.keyScales),

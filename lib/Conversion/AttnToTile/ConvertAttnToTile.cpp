@@ -171,7 +171,7 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   operands.query = add(op.getQuery(), "query");
   operands.key = add(op.getKey(), "key");
   operands.value = op.getLatent() ? operands.key : add(op.getValue(), "value");
-  // Of parts, those who merge them take sinks.
+  // Of parts, those who merge them take sinks, and scales of the result.
   if (op.getSinks() && op.getScheduleAttr().getSplitK() == 1)
     operands.sinks = add(op.getSinks(), "sinks");
   if (op.getDropout())
@@ -197,6 +197,8 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
     operands.keyZeros = add(op.getKeyZeros(), "key_zeros");
   if (op.getValueZeros())
     operands.valueZeros = add(op.getValueZeros(), "value_zeros");
+  if (op.getResultScales() && op.getScheduleAttr().getSplitK() == 1)
+    operands.resultScales = add(op.getResultScales(), "result_scales");
   if (op.hasBlockLists()) {
     operands.listedQueries = op.getListedQueries();
     operands.listedKeys = op.getListedKeys();

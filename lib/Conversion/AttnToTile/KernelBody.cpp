@@ -109,6 +109,8 @@ private:
   /// hides.
   Value applyMask(Value scores, const KeySource::Block &block, bool asksRegion);
   void finish(SoftmaxState state);
+  /// Rows of the result, divided by the scales of their heads and rounded.
+  Value narrow(Value rows, Type element);
   /// The tile with this value in rows behind the last query of the batch.
   Value clearBehind(Value tile, double value);
   /// For each row, into the part of this number of what tells who has its keys.
@@ -123,9 +125,6 @@ private:
   /// order. More than one must be adjacent, or have one row each; all that
   /// follow of such if there is no number.
   Value head(Value buffer, Value headIndex, std::optional<int64_t> heads = 1);
-  /// The head and the position of row `row` of the tile, inside of a map.
-  std::pair<Value, Value> locateRow(OpBuilder &inner, Location loc, Value row,
-                                    bool clamp);
   int64_t position(char dim) { return op.getOrder().find(dim); }
   Value size(Value buffer, char dim) {
     return b.createOrFold<memref::DimOp>(buffer, position(dim));
@@ -205,21 +204,6 @@ SmallVector<Value, 2> BodyBuilder::queryTiles() {
   return halves.parts;
 }
 
-std::pair<Value, Value> BodyBuilder::locateRow(OpBuilder &inner, Location loc,
-                                               Value row, bool clamp) {
-  if (sizes.heads == 1)
-    return {at.headQ,
-            elementPosition(inner, loc, at.firstRow, row, at.seqQ, clamp)};
-  Value length = arith::ConstantIndexOp::create(inner, loc, op.getSeqQ());
-  Value number = arith::DivUIOp::create(inner, loc, row, length);
-  if (clamp)
-    number = arith::MinUIOp::create(
-        inner, loc, number,
-        arith::ConstantIndexOp::create(inner, loc, sizes.heads - 1));
-  return {arith::AddIOp::create(inner, loc, at.headQ, number),
-          arith::RemUIOp::create(inner, loc, row, length)};
-}
-
 Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
   bool takesUnscaled = OnlineSoftmax::takesUnscaled(op);
@@ -248,7 +232,7 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
         }
         if (multiplies) {
           auto locate = [&] {
-            return locateRow(inner, loc, place[0], /*clamp=*/true);
+            return at.locateRow(inner, loc, place[0], /*clamp=*/true);
           };
           score = arith::MulFOp::create(
               inner, loc, score,
@@ -266,7 +250,7 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
         bool clamp = readsTensor(op.getScore());
         IRMapping mapping = at.captures;
         regionTiles.map(op.getScore(), mapping, args.drop_front(own));
-        auto [head, row] = locateRow(inner, loc, place[0], clamp);
+        auto [head, row] = at.locateRow(inner, loc, place[0], clamp);
         Value column = source->getKey(inner, loc, block, place[1], clamp);
         mapping.map(op.getScore().getArguments(),
                     ValueRange{scaled, at.batch, head, row, column});
@@ -301,7 +285,7 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
           bool clamp = readsTensor(op.getMask());
           IRMapping mapping = at.captures;
           regionTiles.map(op.getMask(), mapping, args.drop_front());
-          auto [head, row] = locateRow(inner, loc, place[0], clamp);
+          auto [head, row] = at.locateRow(inner, loc, place[0], clamp);
           Value key = clamp ? source->getKey(inner, loc, block, place[1], clamp)
                             : column;
           mapping.map(op.getMask().getArguments(),
@@ -352,7 +336,7 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
     return factors.getOfWeight(inner, loc, place, args[1]);
   };
   auto isKept = [&](OpBuilder &inner, Location loc, ValueRange args) {
-    auto [head, query] = locateRow(inner, loc, args[0], /*clamp=*/false);
+    auto [head, query] = at.locateRow(inner, loc, args[0], /*clamp=*/false);
     Value key = source->getKey(inner, loc, place, args[1], /*clamp=*/false);
     return dropout->isKept(inner, loc, at.batch, head, headsQ, query, key);
   };
@@ -402,7 +386,7 @@ void BodyBuilder::finish(SoftmaxState state) {
   if (operands.sinks)
     softmax.takeSink(
         [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-          Value head = locateRow(inner, loc, args[0], /*clamp=*/true).first;
+          Value head = at.locateRow(inner, loc, args[0], /*clamp=*/true).first;
           return memref::LoadOp::create(inner, loc, operands.sinks, head);
         },
         state);
@@ -415,11 +399,15 @@ void BodyBuilder::finish(SoftmaxState state) {
   auto getZero = [&](OpBuilder &inner, Location loc, ValueRange args) {
     return factors.getZeroOfResult(inner, loc, args[1]);
   };
+  Type element = getElementTypeOrSelf(output);
   SmallVector<Value> parts = softmax.normalize(
-      state, getElementTypeOrSelf(output),
+      state, operands.resultScales ? b.getF32Type() : element,
       factors.ofResults() ? TileBuilder::Body(getFactor) : nullptr, getZero);
-  for (Value &result : parts)
+  for (Value &result : parts) {
     result = clearBehind(result, 0);
+    if (operands.resultScales)
+      result = narrow(result, element);
+  }
   Value rows = viewHeads(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
                          output, at.getOutputBatch(), at.headQ, sizes.heads);
   if (at.packed.after)
@@ -443,6 +431,16 @@ void BodyBuilder::finish(SoftmaxState state) {
               logs);
 }
 
+Value BodyBuilder::narrow(Value rows, Type element) {
+  auto getHead = [&](OpBuilder &inner, Location loc, Value row) {
+    return at.locateRow(inner, loc, row, /*clamp=*/true).first;
+  };
+  Value inverses =
+      invert(b, loadResultScales(b, operands.resultScales, position('h'),
+                                 sizes.blockM, getHead));
+  return roundToNarrow(b, rows, inverses, /*zeros=*/Value(), element);
+}
+
 Value BodyBuilder::clearBehind(Value tile, double value) {
   // Behind packed queries no keys are seen, but sinks are.
   if (!operands.queryLengths && !(at.packed.after && operands.sinks))
@@ -451,7 +449,7 @@ Value BodyBuilder::clearBehind(Value tile, double value) {
   return b.map(
       type, tile,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value row = locateRow(inner, loc, args[1], /*clamp=*/false).second;
+        Value row = at.locateRow(inner, loc, args[1], /*clamp=*/false).second;
         Value exists = arith::CmpIOp::create(
             inner, loc, arith::CmpIPredicate::slt, row, at.lengthQ);
         Value other = arith::ConstantOp::create(

@@ -21,6 +21,8 @@ struct KernelInputs {
   /// Null where the op has none.
   mlir::Value dropout, sinks, queryLengths, keyLengths, queryStarts, keyStarts,
       pages, queryScales, keyScales, valueScales, keyZeros, valueZeros;
+  /// Null where other kernels make the result of parts, too.
+  mlir::Value resultScales;
   /// Lists of blocks, of so many queries and keys; null where there are none.
   mlir::Value blockCounts, blockIndices, fullBlockCounts, fullBlockIndices;
   int64_t listedQueries = 0, listedKeys = 0;

@@ -8,6 +8,7 @@
 
 #include "MergeKernel.h"
 #include "GradientRows.h"
+#include "NarrowRows.h"
 #include "OnlineSoftmax.h"
 #include "TileOrder.h"
 #include "Views.h"
@@ -41,7 +42,7 @@ struct MergeOperands {
   /// Where the only part has slots: whose they are. Null where it has not.
   Value sharers;
   /// Null where there are none.
-  Value sinks, queryLengths;
+  Value sinks, queryLengths, resultScales;
   Value output, lse;
 };
 
@@ -85,6 +86,8 @@ private:
   /// exp(x - shift)
   Value weigh(Value x, Value shift);
   Value loadSinks();
+  /// The head of a row of the tile.
+  Value getHead(OpBuilder &inner, Location loc, Value row, Value heads);
   /// sum + weight * part, but for weights of 0, whose parts may hold anything.
   Value addPart(Value sum, Value weight, Value part);
   void store(Value sum, Value total, Value shift);
@@ -183,6 +186,13 @@ Value MergeBuilder::weigh(Value x, Value shift) {
       });
 }
 
+Value MergeBuilder::getHead(OpBuilder &inner, Location loc, Value row,
+                            Value heads) {
+  return alongHeads
+             ? elementPosition(inner, loc, firstRow, row, heads, /*clamp=*/true)
+             : head;
+}
+
 Value MergeBuilder::loadSinks() {
   // Queries that are not there have no sink either.
   Value length;
@@ -192,12 +202,9 @@ Value MergeBuilder::loadSinks() {
         memref::LoadOp::create(b, operands.queryLengths, batch));
   return b.map(rowType, ValueRange(),
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 Value place = head;
-                 if (alongHeads)
-                   place = elementPosition(inner, loc, firstRow, args[0],
-                                           inner.createOrFold<memref::DimOp>(
-                                               loc, operands.sinks, 0),
-                                           /*clamp=*/true);
+                 Value place = getHead(
+                     inner, loc, args[0],
+                     inner.createOrFold<memref::DimOp>(loc, operands.sinks, 0));
                  Value sink =
                      memref::LoadOp::create(inner, loc, operands.sinks, place);
                  if (!length)
@@ -231,7 +238,8 @@ Value MergeBuilder::addPart(Value sum, Value weight, Value part) {
 }
 
 void MergeBuilder::store(Value sum, Value total, Value shift) {
-  Type element = getElementTypeOrSelf(operands.output);
+  Type narrow = getElementTypeOrSelf(operands.output),
+       element = operands.resultScales ? b.getF32Type() : narrow;
   Value result = b.map(
       tileType.withElementType(element), {sum, b.broadcast(total, tileType)},
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -245,6 +253,18 @@ void MergeBuilder::store(Value sum, Value total, Value shift) {
           return value;
         return arith::TruncFOp::create(inner, loc, element, value);
       });
+  if (operands.resultScales) {
+    auto headPos = static_cast<int64_t>(order.find('h'));
+    auto getHeadOfRow = [&](OpBuilder &inner, Location loc, Value row) {
+      return getHead(inner, loc, row,
+                     inner.createOrFold<memref::DimOp>(
+                         loc, operands.resultScales, headPos));
+    };
+    Value scales =
+        loadResultScales(b, operands.resultScales, headPos, rows, getHeadOfRow);
+    result =
+        roundToNarrow(b, result, invert(b, scales), /*zeros=*/Value(), narrow);
+  }
   tile::StoreOp::create(b, result, viewRows(order, operands.output, batch),
                         ValueRange{firstRow, constant(0)},
                         /*accumulate=*/false, tile::StorePath::Direct);
@@ -439,6 +459,9 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
   if (op.getSinks() && op.getQueryLengths())
     operands.queryLengths =
         addRead(outliner.getInput(op.getQueryLengths(), "query_lengths"));
+  if (op.getResultScales())
+    operands.resultScales =
+        addRead(outliner.getInput(op.getResultScales(), "result_scales"));
   Value output = outliner.makeOutput(cast<OpResult>(op.getResult()), "output");
   operands.output = kernel.addArgument(output);
   if (op.getLse())

@@ -4,6 +4,7 @@
 #include "GradientRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -203,6 +204,19 @@ Value attune::roundToNarrow(TileBuilder &b, ValueRange rows, Value factors,
         }
         return arith::TruncIOp::create(inner, narrow, bits);
       });
+}
+
+Value attune::loadResultScales(TileBuilder &b, Value scales, int64_t headPos,
+                               int64_t rows, HeadOfRow getHead) {
+  bool isShared = cast<MemRefType>(scales.getType()).getDimSize(headPos) == 1;
+  return b.map(TileType::get({rows}, b.getF32Type()), ValueRange(),
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 SmallVector<Value, 4> place(
+                     4, arith::ConstantIndexOp::create(inner, loc, 0));
+                 if (!isShared)
+                   place[headPos] = getHead(inner, loc, args[0]);
+                 return memref::LoadOp::create(inner, loc, scales, place);
+               });
 }
 
 Value attune::sumRows(TileBuilder &b, ValueRange parts) {

@@ -35,6 +35,13 @@ mlir::Value invert(TileBuilder &b, mlir::Value numbers);
 mlir::Value roundToNarrow(TileBuilder &b, mlir::ValueRange rows,
                           mlir::Value factors, mlir::Value zeros,
                           mlir::Type narrow);
+/// The head of a row of a tile.
+using HeadOfRow = llvm::function_ref<mlir::Value(mlir::OpBuilder &,
+                                                 mlir::Location, mlir::Value)>;
+/// Of so many rows the scales of a result, which heads, along the dimension
+/// `headPos`, share or have each.
+mlir::Value loadResultScales(TileBuilder &b, mlir::Value scales,
+                             int64_t headPos, int64_t rows, HeadOfRow getHead);
 /// The sum of each row, in f32, of which these tiles have the columns.
 mlir::Value sumRows(TileBuilder &b, mlir::ValueRange parts);
 /// A tile in f32, as it is if its elements are.

@@ -28,6 +28,20 @@ Value TilePlace::getRow() {
                       : firstRow;
 }
 
+std::pair<Value, Value> TilePlace::locateRow(OpBuilder &inner, Location loc,
+                                             Value row, bool clamp) {
+  if (sizes.heads == 1)
+    return {headQ, elementPosition(inner, loc, firstRow, row, seqQ, clamp)};
+  Value length = arith::ConstantIndexOp::create(inner, loc, op.getSeqQ());
+  Value number = arith::DivUIOp::create(inner, loc, row, length);
+  if (clamp)
+    number = arith::MinUIOp::create(
+        inner, loc, number,
+        arith::ConstantIndexOp::create(inner, loc, sizes.heads - 1));
+  return {arith::AddIOp::create(inner, loc, headQ, number),
+          arith::RemUIOp::create(inner, loc, row, length)};
+}
+
 Value TilePlace::viewOutput(Value buffer) {
   return part ? viewPart(b, buffer, part) : buffer;
 }

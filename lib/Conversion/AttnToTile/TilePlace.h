@@ -39,6 +39,10 @@ public:
   mlir::Value getQueryBatch();
   /// The place of the tile's first row along `s` of these tensors.
   mlir::Value getRow();
+  /// The head and the position of row `row` of the tile, inside of a map.
+  std::pair<mlir::Value, mlir::Value> locateRow(mlir::OpBuilder &inner,
+                                                mlir::Location loc,
+                                                mlir::Value row, bool clamp);
   /// A buffer of results that counts parts of keys, if there are any: that of
   /// the tile. There, it lies at getOutputBatch().
   mlir::Value viewOutput(mlir::Value buffer);

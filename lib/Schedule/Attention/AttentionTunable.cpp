@@ -3,6 +3,7 @@
 // attn.attention as an op that can be tuned.
 
 #include "AttentionTunable.h"
+#include "RowsTunable.h"
 #include "attune/Dialect/Attn/Transforms/Passes.h"
 #include "attune/Schedule/Attention/AttentionModel.h"
 #include "attune/Schedule/Attention/Legality.h"
@@ -56,6 +57,18 @@ void attune::buildAttentionReference(OpPassManager &pm, ReferenceRun run) {
 ResultCheckRule attune::getLogSumExpRule() {
   return {"lse", [](std::vector<float> exact, ArrayRef<float>) {
             return makeLogSumExpReference(std::move(exact));
+          }};
+}
+
+/// Of results of 8 bits, whose reference is divided by their scales, but not
+/// rounded: as far off as others may be, and then rounded.
+static ResultCheckRule getNarrowRule(AttentionOp op) {
+  Type element = op.getResult().getType().getElementType();
+  ResultCheckRule wide = getRoundingRule(attn::getRoundedType(op));
+  return {"", [element, wide](std::vector<float> exact, ArrayRef<float> bound) {
+            Reference before = wide.makeReference(std::move(exact), bound);
+            return makeRoundedReference(std::move(before.values), element,
+                                        /*term=*/0, before.tolerance);
           }};
 }
 
@@ -207,6 +220,8 @@ struct AttentionTunable
   std::optional<ResultCheckRule> getCheckRule(Operation *op,
                                               Value value) const {
     auto attention = cast<AttentionOp>(op);
+    if (value == attention.getResult() && attention.getResultScales())
+      return getNarrowRule(attention);
     if (value == attention.getResult())
       return getRoundingRule(attn::getRoundedType(attention));
     if (value != attention.getLse())

@@ -151,13 +151,7 @@ struct QuantizeTunable
       return rule;
     }
     if (value && value == quantize.getZeros())
-      return ResultCheckRule{
-          "zeros", [f32 = Float32Type::get(op->getContext())](
-                       std::vector<float> exact, ArrayRef<float>) {
-            // Differences of numbers that may be as large as all integers.
-            constexpr double kTerm = 1000;
-            return makeRoundedReference(std::move(exact), f32, kTerm);
-          }};
+      return getZerosRule(op->getContext());
     if (value != quantize.getScales())
       return std::nullopt;
     return ResultCheckRule{

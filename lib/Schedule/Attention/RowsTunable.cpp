@@ -52,17 +52,27 @@ static double getSpacing(Type element, double value) {
 }
 
 Reference attune::makeRoundedReference(std::vector<float> values, Type element,
-                                       double term) {
+                                       double term, double more) {
   constexpr double kResolution = 1e-6;
   std::vector<float> bounds;
   bounds.reserve(values.size());
   for (float value : values) {
     double number = std::isfinite(value) ? value : 0;
-    double off = kResolution * std::max(term, std::fabs(number));
+    double off = more + kResolution * std::max(term, std::fabs(number));
     bounds.push_back(static_cast<float>(
-        getSpacing(element, number) / 2 * (1 + kResolution) + off));
+        getSpacing(element, std::fabs(number) + more) / 2 * (1 + kResolution) +
+        off));
   }
   return makeBoundedReference(std::move(values), std::move(bounds));
+}
+
+ResultCheckRule attune::getZerosRule(MLIRContext *context) {
+  return {"zeros", [f32 = Float32Type::get(context)](std::vector<float> exact,
+                                                     ArrayRef<float>) {
+            // Differences of numbers that may be as large as all integers.
+            constexpr double kTerm = 1000;
+            return makeRoundedReference(std::move(exact), f32, kTerm);
+          }};
 }
 
 Reference attune::makeScalesReference(std::vector<float> values, bool isSum) {

@@ -69,8 +69,12 @@ void noteUnusualRows(InputNotes &notes, mlir::Value rows, bool isQuantized);
 /// What elements of this type may be off, of which the reference has all
 /// digits: half of the distance to the next one, and what sums in another order
 /// make of it, whose terms are as large as `term`; 0 where nothing is added.
+/// Before they are rounded, they may be off by `more`.
 Reference makeRoundedReference(std::vector<float> values, mlir::Type element,
-                               double term);
+                               double term, double more = 0);
+
+/// The rule for zero points that are made of rows.
+ResultCheckRule getZerosRule(mlir::MLIRContext *context);
 
 /// The same of scales, which are sums if `isSum`.
 Reference makeScalesReference(std::vector<float> values, bool isSum);

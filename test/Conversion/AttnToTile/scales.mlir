@@ -116,3 +116,30 @@ func.func @shared_zeros(%q: tensor<1x2x64x64xbf16>, %vs: tensor<1x1x1x1xf32>, %v
     : tensor<1x2x64x64xbf16>, tensor<1x2x256x64xi8>, tensor<1x2x256x64xi8>
   return %o : tensor<1x2x64x64xbf16>
 }
+
+// Results are divided by the scales of their heads, where they are f32, and rounded; rows of a tile may be of several heads.
+// CHECK-LABEL: gpu.func @result_kernel
+// CHECK-SAME: %[[SCALES:[^ ]+]]: memref<1x4x1x1xf32>
+// CHECK: scf.for
+// CHECK: memref.load %[[SCALES]]
+// CHECK: arith.divf
+// CHECK: math.copysign
+// CHECK: arith.truncf %{{.+}} : f32 to f8E4M3FN
+// CHECK: tile.store {{.+}} : <16x64xf8E4M3FN, registers>
+func.func @result(%q: tensor<1x4x2x64xbf16>, %k: tensor<1x2x256x64xbf16>, %s: tensor<1x4x1x1xf32>) -> tensor<1x4x2x64xf8E4M3FN> {
+  %o = attn.attention %q, %k, %k result_scales(%s : tensor<1x4x1x1xf32>) schedule(<blockM = 16, blockN = 32, numWarps = 1>)
+    : tensor<1x4x2x64xbf16>, tensor<1x2x256x64xbf16>, tensor<1x2x256x64xbf16> -> tensor<1x4x2x64xf8E4M3FN>
+  return %o : tensor<1x4x2x64xf8E4M3FN>
+}
+
+// Of parts of the keys, who merges them divides and rounds.
+// CHECK-LABEL: gpu.func @result_of_parts_kernel
+// CHECK-NOT: f8E4M3FN
+// CHECK-LABEL: gpu.func @result_of_parts_merge
+// CHECK-SAME: memref<1x1x1x1xf32>
+// CHECK: arith.truncf %{{.+}} : f32 to f8E4M3FN
+func.func @result_of_parts(%q: tensor<1x4x2x64xbf16>, %k: tensor<1x2x256x64xbf16>, %s: tensor<1x1x1x1xf32>) -> tensor<1x4x2x64xf8E4M3FN> {
+  %o = attn.attention %q, %k, %k result_scales(%s : tensor<1x1x1x1xf32>) schedule(<blockM = 16, blockN = 32, numWarps = 1, splitK = 2>)
+    : tensor<1x4x2x64xbf16>, tensor<1x2x256x64xbf16>, tensor<1x2x256x64xbf16> -> tensor<1x4x2x64xf8E4M3FN>
+  return %o : tensor<1x4x2x64xf8E4M3FN>
+}

@@ -15,7 +15,7 @@ func.func @attention_c1_order(%q: tensor<1x2x8x16xf16>) {
 // Nothing infers types here, so the verifier has to know the rule as well.
 func.func @attention_c1_order_in_generic_form(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects order to be a permutation of the letters b, h, s and d, but got 'causal'}}
-  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, order = "causal"}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, order = "causal"}> ({}, {})
     : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16>
   return
 }
@@ -250,7 +250,7 @@ func.func @attention_c21_full_alone(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4x
 
 func.func @attention_c21_without_sizes(%q: tensor<2x4x64x16xf16>, %c: tensor<2x1x4xi32>, %i: tensor<2x1x4x3xi32>) {
   // expected-error @below {{expects counts, indices and sizes of blocks together, but got only some of them}}
-  %o = "attn.attention"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, order = "bhsd"}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q, %c, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>, order = "bhsd"}> ({}, {})
     : (tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x4x64x16xf16>, tensor<2x1x4xi32>, tensor<2x1x4x3xi32>) -> tensor<2x4x64x16xf16>
   return
 }

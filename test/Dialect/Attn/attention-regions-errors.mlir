@@ -6,7 +6,7 @@
 
 func.func @attention_c14_arguments(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects the score region to take ('f32', 'index', 'index', 'index', 'index'), but got ('f16', 'index', 'index', 'index', 'index')}}
-  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
   ^bb0(%s: f16, %b: index, %h: index, %m: index, %n: index):
     %y = arith.extf %s : f16 to f32
     "attn.yield"(%y) : (f32) -> ()
@@ -50,7 +50,7 @@ func.func @attention_c15_argument_count(%q: tensor<1x2x8x16xf16>) {
 
 func.func @attention_c15_terminator(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects the mask region to end in attn.yield}}
-  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({}, {
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({}, {
   ^bb0(%b: index, %h: index, %m: index, %n: index):
     "llvm.unreachable"() : () -> ()
   }) : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16>

@@ -50,7 +50,7 @@ func.func @attention_c30_dynamic(%q: !q, %random: tensor<?xi64>) {
 !q = tensor<1x2x8x16xf16>
 func.func @attention_c30_alone(%q: !q) {
   // expected-error @below {{expects dropout to have a probability beside a seed and an offset, but got only one of them}}
-  %o = "attn.attention"(%q, %q, %q) <{dropoutProbability = 1.000000e-01 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({}, {})
+  %o = "attn.attention"(%q, %q, %q) <{dropoutProbability = 1.000000e-01 : f32, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({}, {})
     : (!q, !q, !q) -> !q
   return
 }

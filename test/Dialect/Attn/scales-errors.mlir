@@ -2,14 +2,6 @@
 //
 // RUN: attune-opt %s --split-input-file --verify-diagnostics
 
-func.func @attention_c2(%q: tensor<1x2x8x16xf16>) {
-  // expected-error @below {{result #0 must be 4D tensor of 16-bit float or bfloat16 type or 32-bit float values, but got 'tensor<1x2x8x16xf8E4M3FN>'}}
-  %o = attn.attention %q, %q, %q : tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16> -> tensor<1x2x8x16xf8E4M3FN>
-  return
-}
-
-// -----
-
 func.func @integers(%k: tensor<1x2x8x16xi8>) {
   // expected-error @below {{operand #0 must be 4D tensor of 16-bit float or bfloat16 type or 32-bit float or f8E4M3FN type or f8E5M2 type or f8E4M3FNUZ type or f8E5M2FNUZ type values, but got 'tensor<1x2x8x16xi8>'}}
   %o = attn.attention %k, %k, %k : tensor<1x2x8x16xi8>, tensor<1x2x8x16xi8>, tensor<1x2x8x16xi8>
@@ -74,7 +66,7 @@ func.func @attention_c27_least(%q: tensor<1x2x8x16xf16>, %s: tensor<1x2x2x1xf32>
 func.func @attention_c27_blocks_alone(%q: tensor<1x2x8x16xf16>) {
   // expected-error @below {{expects scales of query beside blocks that share one, but got none}}
   %o = "attn.attention"(%q, %q, %q) <{
-    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
+    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
     queryScaleBlocks = array<i64: 1, 1, 4, 1>, order = "bhsd"}> ({}, {})
     : (tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf16>) -> tensor<1x2x8x16xf16>
   return

@@ -236,6 +236,8 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
     assignFirst(op.getKeyZerosMutable(), rest);
   if (problem.valueZeros)
     assignFirst(op.getValueZerosMutable(), rest);
+  if (problem.resultScales)
+    assignFirst(op.getResultScalesMutable(), rest);
   return op;
 }
 
@@ -265,7 +267,8 @@ static void storeKeys(AttentionProblem &problem) {
   problem.headDimV /= packs ? 2 : 1;
 }
 
-/// Behind query, key and value, those of their scales and zero points.
+/// Behind query, key and value, those of their scales and zero points, and of
+/// the scales of the result, which has the dimensions of query.
 static void appendScaleTypes(const AttentionProblem &problem, Builder &builder,
                              SmallVectorImpl<Type> &inputs) {
   Type query = inputs[0], key = inputs[1],
@@ -280,6 +283,9 @@ static void appendScaleTypes(const AttentionProblem &problem, Builder &builder,
   if (problem.valueZeros)
     inputs.push_back(
         getScaleType(problem, builder, value, *problem.valueScales));
+  if (problem.resultScales)
+    inputs.push_back(
+        getScaleType(problem, builder, query, *problem.resultScales));
 }
 
 OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,

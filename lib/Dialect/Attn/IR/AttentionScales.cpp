@@ -46,11 +46,17 @@ std::optional<Scales> attune::attn::getValueScales(AttentionOp op) {
                     op.getValueScaleBlocks(), op.getValueZeros());
 }
 
-SmallVector<Scales, 3> attune::attn::getScales(AttentionOp op) {
-  SmallVector<Scales, 3> all;
+std::optional<Scales> attune::attn::getResultScales(AttentionOp op) {
+  return makeScales("result", op.getQuery(), op.getResultScales(),
+                    std::nullopt);
+}
+
+SmallVector<Scales, 4> attune::attn::getScales(AttentionOp op) {
+  SmallVector<Scales, 4> all;
   for (const std::optional<Scales> &scales :
        {getQueryScales(op), getKeyScales(op),
-        op.getLatent() ? std::nullopt : getValueScales(op)})
+        op.getLatent() ? std::nullopt : getValueScales(op),
+        getResultScales(op)})
     if (scales)
       all.push_back(*scales);
   return all;
@@ -135,8 +141,9 @@ Type attune::attn::getWeightType(AttentionOp op) {
 Type attune::attn::getRoundedType(AttentionOp op) {
   FloatType weight = getDefaultWeightType(op),
             result = cast<FloatType>(op.getResult().getType().getElementType());
-  return result.getFPMantissaWidth() < weight.getFPMantissaWidth() ? result
-                                                                   : weight;
+  bool isJudged = !op.getResultScales() &&
+                  result.getFPMantissaWidth() < weight.getFPMantissaWidth();
+  return isJudged ? result : weight;
 }
 
 static LogicalResult verifyZeros(AttentionOp op, StringRef name, Value operand,
@@ -170,6 +177,42 @@ static LogicalResult verifyZeros(AttentionOp op, StringRef name, Value operand,
   return success();
 }
 
+/// That the result has 8 bits where it has scales, and each head one.
+static LogicalResult verifyResult(AttentionOp op) {
+  Type element = op.getResult().getType().getElementType();
+  bool isNarrow = element.getIntOrFloatBitWidth() == 8;
+  auto scales = op.getResultScales();
+  if (!scales) { // attention_c33
+    if (isNarrow)
+      return op.emitOpError("expects scales of a result of ")
+             << element << ", but got none";
+    return success();
+  }
+  if (!isNarrow)
+    return op.emitOpError("expects scales of a result of 8 bits alone, but got "
+                          "some of ")
+           << element;
+  int64_t heads = op.getHeadsQ();
+  for (auto [dim, size] : llvm::enumerate(scales.getType().getShape())) {
+    bool isOfHeads = static_cast<int64_t>(dim) == op.getHeadPos();
+    if (size == 1 ||
+        (isOfHeads && (ShapedType::isDynamic(size) ||
+                       ShapedType::isDynamic(heads) || size == heads)))
+      continue;
+    InFlightDiagnostic diagnostic = // attention_c34
+        op.emitOpError("expects scales of result to have 1 ");
+    if (isOfHeads)
+      diagnostic << "or " << heads << " elements";
+    else
+      diagnostic << "element";
+    diagnostic << " along dimension " << dim << ", but got ";
+    if (ShapedType::isDynamic(size))
+      return diagnostic << "`?`";
+    return diagnostic << size;
+  }
+  return success();
+}
+
 LogicalResult attune::attn::detail::verifyScales(AttentionOp op) {
   if (std::optional<Type> weights = op.getWeights()) // attention_c29
     if (!isa<Float16Type, BFloat16Type, Float8E4M3FNType, Float8E5M2Type,
@@ -188,6 +231,8 @@ LogicalResult attune::attn::detail::verifyScales(AttentionOp op) {
     return op.emitOpError("expects no scales of values that are a part of the "
                           "keys, but got ")
            << op.getValueScales().getType();
+  if (failed(verifyResult(op)))
+    return failure();
   for (const Scales &scales : getScales(op)) // attention_c27
     if (failed(verifySizes(op, scales)))
       return failure();

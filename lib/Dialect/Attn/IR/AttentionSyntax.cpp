@@ -302,7 +302,7 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<Type> types, written;
   auto &properties = state.getOrAddProperties<Properties>();
   ClauseOperand queryLengths, keyLengths, queryStarts, keyStarts, pages,
-      queryScales, keyScales, valueScales, keyZeros, valueZeros;
+      queryScales, keyScales, valueScales, keyZeros, valueZeros, resultScales;
   ClauseParser clauses(parser, state);
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
     if (keyword == "lse" || keyword == "batch_invariant") {
@@ -327,21 +327,22 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
             ? clauses.parseScales(keyScales, properties.keyScaleBlocks)
         : keyword == "value_scales"
             ? clauses.parseScales(valueScales, properties.valueScaleBlocks)
-            : clauses.parseVector(keyword == "query_lengths"  ? queryLengths
-                                  : keyword == "key_lengths"  ? keyLengths
-                                  : keyword == "query_starts" ? queryStarts
-                                  : keyword == "key_starts"   ? keyStarts
-                                  : keyword == "key_zeros"    ? keyZeros
-                                  : keyword == "value_zeros"  ? valueZeros
-                                                              : pages);
+            : clauses.parseVector(keyword == "query_lengths"   ? queryLengths
+                                  : keyword == "key_lengths"   ? keyLengths
+                                  : keyword == "query_starts"  ? queryStarts
+                                  : keyword == "key_starts"    ? keyStarts
+                                  : keyword == "key_zeros"     ? keyZeros
+                                  : keyword == "value_zeros"   ? valueZeros
+                                  : keyword == "result_scales" ? resultScales
+                                                               : pages);
     return failure(failed(parsed) || failed(parser.parseRParen()));
   };
   if (parser.parseOperandList(operands, 3) ||
       clauses.parseAll({"lse", "query_lengths", "key_lengths", "query_starts",
                         "key_starts", "pages", "latent", "weights",
                         "batch_invariant", "packed", "query_scales",
-                        "key_scales", "value_scales", "key_zeros",
-                        "value_zeros", "schedule"},
+                        "key_scales", "value_scales", "result_scales",
+                        "key_zeros", "value_zeros", "schedule"},
                        parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
@@ -360,9 +361,10 @@ ParseResult AttentionOp::parse(OpAsmParser &parser, OperationState &state) {
       clauses.resolveShared(segments.slice(3, ClauseParser::kSharedOperands),
                             state.operands))
     return failure();
-  ClauseOperand *own[] = {
-      &queryLengths, &keyLengths, &queryStarts, &keyStarts, &pages,
-      &queryScales,  &keyScales,  &valueScales, &keyZeros,  &valueZeros};
+  ClauseOperand *own[] = {&queryLengths, &keyLengths,  &queryStarts,
+                          &keyStarts,    &pages,       &queryScales,
+                          &keyScales,    &valueScales, &keyZeros,
+                          &valueZeros,   &resultScales};
   for (auto [operand, segment] : llvm::zip_equal(
            own, segments.drop_front(3 + ClauseParser::kSharedOperands)))
     if (clauses.resolve(*operand, segment, state.operands))

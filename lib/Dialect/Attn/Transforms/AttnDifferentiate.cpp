@@ -143,8 +143,8 @@ FailureOr<Candidate> AttnDifferentiatePass::check(
                                   "for attn.attention_grad has none");
   if (!getScales(candidate.op).empty() || candidate.op.getWeights())
     return candidate.op.emitError("expects no query_scales, key_scales, "
-                                  "value_scales or weights, for "
-                                  "attn.attention_grad has none");
+                                  "value_scales, result_scales or weights, "
+                                  "for attn.attention_grad has none");
   for (Value part : {candidate.op.getKey(), candidate.op.getValue(),
                      candidate.op.getResult()})
     if (Type element = getElementTypeOrSelf(part.getType());

@@ -67,6 +67,11 @@ protected:
   mlir::Value addMultiple(mlir::Value sum, mlir::Value factor,
                           mlir::Value vector);
   mlir::Value round(mlir::Value value);
+  /// A vector of so many equal elements.
+  mlir::Value splat(mlir::Value scalar, int64_t count);
+  /// Elements divided by their scale, of which those beyond the largest number,
+  /// also infinite ones, are that.
+  mlir::Value divide(mlir::Value elements, mlir::Value scale, double largest);
 
   mlir::RewriterBase &rewriter;
   mlir::ImplicitLocOpBuilder builder;
@@ -87,8 +92,6 @@ protected:
                    ReferencePrecision::F32),
         narrow(narrow), isPacked(isPacked) {}
 
-  /// A vector of so many equal elements.
-  mlir::Value splat(mlir::Value scalar, int64_t count);
   /// The largest amount of what is finite, and `carried`.
   mlir::Value addAmounts(mlir::Value carried, mlir::Value elements);
   /// The least and the largest of what is finite, and `carried`.

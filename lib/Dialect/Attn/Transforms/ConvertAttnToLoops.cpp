@@ -48,7 +48,14 @@ private:
   /// The number in a type of 8 bits, which has it but for rounding.
   Value roundNarrow(Value number, FloatType type);
 
+  /// A row of the result divided by the scale of its head.
+  Value divideByScale(Value row, Value head);
+
   Value result, lse;
+  /// Null where the result has none.
+  Value resultScales;
+  /// That of the result as the op has it.
+  Type resultElement;
   FloatType weightType;
 };
 } // namespace
@@ -106,6 +113,15 @@ Value ReferenceEmitter::makeWeight(Value exponential, Value sum) {
   Value rounded = arith::MulFOp::create(
       builder, roundNarrow(scaled, weightType), createF32(1.0f / scale));
   return arith::DivFOp::create(builder, rounded, sum);
+}
+
+Value ReferenceEmitter::divideByScale(Value row, Value head) {
+  auto scales = cast<MemRefType>(resultScales.getType());
+  SmallVector<Value, 4> place(4, zero);
+  if (scales.getDimSize(op.getHeadPos()) != 1)
+    place[op.getHeadPos()] = head;
+  return divide(row, memref::LoadOp::create(builder, resultScales, place),
+                getLargestNumber(resultElement, /*isPacked=*/false));
 }
 
 Value ReferenceEmitter::locate(Row &row) {
@@ -201,7 +217,8 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
         return addMultiple(carried, weight, loadKey(value, row, n, headSize));
       });
 
-  store(round(sum), result,
+  Value rounded = round(sum);
+  store(resultScales ? divideByScale(rounded, row.h) : rounded, result,
         getIndices(rowIndices[0], rowIndices[1], rowIndices[2]));
   if (lse) {
     Value logarithm = arith::AddFOp::create(
@@ -214,6 +231,9 @@ void ReferenceEmitter::emit(AttentionOp attention) {
   readOperands();
   weightType = cast<FloatType>(getWeightType(attention));
   auto resultType = cast<RankedTensorType>(attention.getResult().getType());
+  resultElement = resultType.getElementType();
+  if (attention.getResultScales())
+    resultScales = toBuffer(attention.getResultScales());
   if (output == ReferencePrecision::F32)
     resultType = resultType.clone(builder.getF32Type());
   result = allocate(resultType, getIndices(batch, headsQ, seqQ));

@@ -49,9 +49,23 @@ private:
 };
 } // namespace
 
-Value NarrowEmitter::splat(Value scalar, int64_t count) {
+Value RowEmitter::splat(Value scalar, int64_t count) {
   return vector::BroadcastOp::create(
       builder, VectorType::get(count, scalar.getType()), scalar);
+}
+
+Value RowEmitter::divide(Value elements, Value scale, double largest) {
+  int64_t count = cast<VectorType>(elements.getType()).getNumElements();
+  Value inverse =
+      splat(arith::DivFOp::create(builder, createF32(1), scale), count);
+  Value scaled = arith::MulFOp::create(builder, elements, inverse),
+        most = splat(createF32(static_cast<float>(largest)), count);
+  Value isBeyond =
+      arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT,
+                            math::AbsFOp::create(builder, scaled), most);
+  return arith::SelectOp::create(
+      builder, isBeyond, math::CopySignOp::create(builder, most, scaled),
+      scaled);
 }
 
 Value NarrowEmitter::addAmounts(Value carried, Value elements) {
@@ -127,10 +141,10 @@ NarrowEmitter::makeZero(std::pair<Value, Value> extremes) {
 
 Value NarrowEmitter::quantize(Value elements, Value scale, Value zero) {
   int64_t count = cast<VectorType>(elements.getType()).getNumElements();
-  Value inverse =
-      splat(arith::DivFOp::create(builder, createF32(1), scale), count);
-  Value scaled = arith::MulFOp::create(builder, elements, inverse);
   if (zero) {
+    Value inverse =
+        splat(arith::DivFOp::create(builder, createF32(1), scale), count);
+    Value scaled = arith::MulFOp::create(builder, elements, inverse);
     Value moved = arith::AddFOp::create(builder, scaled, splat(zero, count));
     Value bounded = arith::MinNumFOp::create(
         builder, splat(createF32(getLargest()), count),
@@ -143,13 +157,7 @@ Value NarrowEmitter::quantize(Value elements, Value scale, Value zero) {
     return arith::SelectOp::create(builder, isNumber, bounded,
                                    createZeros(count));
   }
-  Value largest = splat(createF32(getLargest()), count);
-  Value isBeyond =
-      arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT,
-                            math::AbsFOp::create(builder, scaled), largest);
-  Value known = arith::SelectOp::create(
-      builder, isBeyond, math::CopySignOp::create(builder, largest, scaled),
-      scaled);
+  Value known = divide(elements, scale, getLargest());
   if (isa<FloatType>(narrow))
     return known;
   Value isNumber =

@@ -344,9 +344,9 @@ static LogicalResult checkTileable(AttentionOp op) {
     return op.emitOpError("expects no packed operands to be tiled, for rows of "
                           "tiles are as long as those of query");
   if (!getScales(op).empty())
-    return op.emitOpError("expects no query_scales, key_scales or "
-                          "value_scales to be tiled, for these count blocks "
-                          "from the first element");
+    return op.emitOpError("expects no query_scales, key_scales, "
+                          "value_scales or result_scales to be tiled, for "
+                          "these count blocks from the first element");
   if (op.getDropout())
     return op.emitOpError("expects no dropout to be tiled, for it counts "
                           "queries and keys from the first ones");

@@ -93,7 +93,7 @@ func.func @lengths(%q: !t, %lengths: tensor<1xi32>) -> !t {
 
 !t = tensor<1x2x8x16xf16>
 func.func @scales(%q: !t, %s: tensor<1x1x1x1xf32>) -> !t {
-  // expected-error @below {{expects no query_scales, key_scales, value_scales or weights, for attn.attention_grad has none}}
+  // expected-error @below {{expects no query_scales, key_scales, value_scales, result_scales or weights, for attn.attention_grad has none}}
   %o = attn.attention %q, %q, %q key_scales(%s : tensor<1x1x1x1xf32>) : !t, !t, !t
   return %o : !t
 }

@@ -56,3 +56,16 @@ func.func @reshaped(%q: tensor<1x8x16x64xf16>) -> tensor<8x1024xf16> {
   %rows = tensor.collapse_shape %o [[0, 1], [2, 3]] : tensor<1x8x16x64xf16> into tensor<8x1024xf16>
   return %rows : tensor<8x1024xf16>
 }
+
+// What is written in 8 bits is divided by the scale of its head before.
+// CHECK-LABEL: func.func @result_scales
+// CHECK: %[[SCALE:.+]] = memref.load {{.+}} : memref<1x2x1x1xf32
+// CHECK: %[[INVERSE:.+]] = arith.divf %{{.+}}, %[[SCALE]] : f32
+// CHECK: vector.broadcast %[[INVERSE]]
+// CHECK: math.copysign
+// CHECK: arith.truncf {{.+}} to vector<8xf8E4M3FN>
+func.func @result_scales(%q: tensor<1x2x4x8xf16>, %s: tensor<1x2x1x1xf32>) -> tensor<1x2x4x8xf8E4M3FN> {
+  %o = attn.attention %q, %q, %q result_scales(%s : tensor<1x2x1x1xf32>)
+    : tensor<1x2x4x8xf16>, tensor<1x2x4x8xf16>, tensor<1x2x4x8xf16> -> tensor<1x2x4x8xf8E4M3FN>
+  return %o : tensor<1x2x4x8xf8E4M3FN>
+}

@@ -150,7 +150,7 @@ transform.named_sequence @__transform_main(%root: !op {transform.readonly}) {
 module attributes {transform.with_named_sequence} {
 
 func.func @scales(%q: !q, %scales: tensor<1x1x1x1xf32>) -> !q {
-  // expected-error @+3 {{'attn.attention' op expects no query_scales, key_scales or value_scales to be tiled, for these count blocks from the first element}}
+  // expected-error @+3 {{'attn.attention' op expects no query_scales, key_scales, value_scales or result_scales to be tiled, for these count blocks from the first element}}
   // expected-error @+2 {{faild to tile operation}}
   // expected-error @+1 {{failed to generate tiling loops}}
   %o = attn.attention %q, %q, %q key_scales(%scales : tensor<1x1x1x1xf32>) : !q, !q, !q

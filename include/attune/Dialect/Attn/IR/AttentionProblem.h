@@ -50,6 +50,9 @@ struct AttentionProblem {
   std::optional<ScaleBlocks> queryScales, keyScales, valueScales;
   /// Whether there is a zero point for each scale, which are f32 operands.
   bool keyZeros, valueZeros;
+  /// Of a result of 8 bits, its scales, an f32 operand: `head` is 0 for one
+  /// that all heads share, and 1 for one each. Gradients have none.
+  std::optional<ScaleBlocks> resultScales;
   /// Of dimensions: a permutation of the letters b, h, s and d.
   std::string order;
   std::optional<Alignment> causal;

@@ -106,11 +106,11 @@ llvm::SmallVector<BlockList, 4> getBlockLists(AttentionOpInterface op);
 /// The type that weights have where they are multiplied by values: unless it is
 /// written, f16 where values have 8 bits and scales do not differ by key, and
 /// otherwise that of query, or where that has 8 bits that of the result, or
-/// bf16 where this is f32.
+/// bf16 where this has not 16.
 mlir::Type getWeightType(AttentionOp op);
 
-/// The type by which results are judged, that one or the result's if this says
-/// less; what is written of weights is apart.
+/// The type by which results are judged before they are rounded to 8 bits, that
+/// one or the result's if this says less; what is written of weights is apart.
 mlir::Type getRoundedType(AttentionOp op);
 
 /// What the elements of an operand are to be multiplied by.
@@ -176,8 +176,11 @@ std::optional<Scales> getQueryScales(AttentionOp op);
 std::optional<Scales> getKeyScales(AttentionOp op);
 /// Those of the keys where values are a part of these.
 std::optional<Scales> getValueScales(AttentionOp op);
+/// Those of the result, which has the dimensions of query; none along others
+/// than heads.
+std::optional<Scales> getResultScales(AttentionOp op);
 /// All that are operands of the op.
-llvm::SmallVector<Scales, 3> getScales(AttentionOp op);
+llvm::SmallVector<Scales, 4> getScales(AttentionOp op);
 
 /// The element type of the result of queries of this one, where no other is
 /// written.

@@ -16,7 +16,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemonic, traits>;
 
 defvar Attn_Operand = 4DTensorOf<[F16, BF16, F32]>;
-// What attention reads, of 8 bits too.
+// What attention reads, and what it leaves, of 8 bits too.
 defvar Attn_Input = 4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ]>;
 // What it stores, of integers as well.
 defvar Attn_Stored = 4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8]>;

@@ -93,6 +93,15 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     times the sum of the query's elements, and from a result the sum of zero
     points, or the one that all keys share, times the weights.
 
+    A result of 8 bits has `result_scales`, which are given, one for all or one
+    for each head of queries. It is divided by them, as `attn.quantize` divides:
+    computed in f32 and rounded once, to nearest, halfway to even, and what is
+    beyond the largest number of the type, also what is infinite, is that one:
+
+    ```
+    result[b,h,m,e] = round((1 / result_scales[h]) * sum_n W(n) * value[b,g,n,e])
+    ```
+
     `packed(key)`, `packed(value)` or `packed(key, value)` says that an i8 of
     these holds two signed integers of 4 bits. Of `D` columns, column `d` is in
     the lower bits of byte `d` where `d < D / 2`, and in the upper bits of byte
@@ -103,7 +112,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     values. By default that is f16 where values have 8 bits and no scales that
     differ by key, for f16 has all of these, and weights are at most 1; otherwise
     it is the type of query, or where query has 8 bits that of the result, or
-    bf16 where this is f32. Kernels multiply weights of 8 bits
+    bf16 where this has not 16. Kernels multiply weights of 8 bits
     by a power of 2 before, so that few are lost, and their sums are not rounded.
 
     With `batch_invariant`, the bits of a batch depend on nothing but its own
@@ -176,7 +185,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
                 | `batch_invariant`
                 | (`query_scales` | `key_scales` | `value_scales`)
                   `(` ssa (`,` `[` integer (`,` integer){3} `]`)? `:` type `)`
-                | (`key_zeros` | `value_zeros`) `(` ssa `:` type `)`
+                | (`result_scales` | `key_zeros` | `value_zeros`) `(` ssa `:` type `)`
                 | `causal` `(` alignment `)`
                 | `window` `(` side `,` side `,` alignment `)`
                 | `softcap` `(` float `)`
@@ -203,7 +212,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
 
     **Preconditions**
     - `order` is a permutation of the letters b, h, s and d (attention_c1).
-    - `result` is f16, bf16 or f32 (attention_c2).
+    - `result` is f16, bf16, f32 or, with `result_scales`, a float of 8 bits (attention_c2).
     - Batch sizes are equal (attention_c3), key and value have one number of
       heads (attention_c4) and one length (attention_c5), query and key one
       head size (attention_c6).
@@ -249,6 +258,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
       instructions; its columns share scales, query and weights have at least 16 bits, and there is no `latent` (attention_c31).
     - Zero points are those of keys or values of i8 that have scales, and lie as these, one for each; there is no `latent`, and
       query and weights have at least 16 bits. Columns of keys share theirs (attention_c32). They are finite, which is not checked.
+    - A result of 8 bits has scales, and no other has (attention_c33). They have the dimensions of query, in its order, and one element, or one for each
+      head of query along that dimension (attention_c34). They are finite and greater than 0, which is not checked.
     - Counts are from 0 to the last dimension of indices; those indices are blocks
       that have keys, and none is listed twice for a block of queries. This is
       not checked: who breaks it gets numbers without meaning, or reads out of
@@ -335,6 +346,10 @@ def Attn_AttentionOp : Attn_Op<"attention", [
        key_zeros(%kz : tensor<2x4x8192x1xf32>) value_zeros(%vz : tensor<2x4x8192x1xf32>)
        : tensor<2x16x1x64xbf16>, tensor<2x4x8192x64xi8>, tensor<2x4x8192x64xi8>
 
+    // For a projection that multiplies 8 bits: what it divides by is known before.
+    %o12 = attn.attention %q, %k, %v result_scales(%os : tensor<1x16x1x1xf32>)
+       : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x16x?x64xf8E4M3FN>
+
     // In training: a tenth of the weights is dropped.
     %o9, %lse9 = attn.attention %q, %k, %v lse causal(top_left) dropout(%random, 1.000000e-01 : tensor<2xi64>)
        : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>
@@ -346,6 +361,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     - `expects counts of blocks to have 32 blocks of 128 queries, but got 16`.
     - `expects scales of key to have 1 or 128 elements along dimension 2, but got 64`.
     - `expects zero points of a key of i8, but got 'f8E4M3FN'`.
+    - `expects scales of a result of 'f8E4M3FN', but got none`.
   }];
   let arguments = (ins
     Attn_Input:$query,
@@ -368,6 +384,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     Optional<4DTensorOf<[F32]>>:$valueScales,
     Optional<4DTensorOf<[F32]>>:$keyZeros,
     Optional<4DTensorOf<[F32]>>:$valueZeros,
+    Optional<4DTensorOf<[F32]>>:$resultScales,
     OptionalAttr<DenseI64ArrayAttr>:$queryScaleBlocks,
     OptionalAttr<DenseI64ArrayAttr>:$keyScaleBlocks,
     OptionalAttr<DenseI64ArrayAttr>:$valueScaleBlocks,
@@ -385,7 +402,7 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     UnitAttr:$packedKey,
     UnitAttr:$packedValue,
     OptionalAttr<Schedule_AttentionAttr>:$schedule);
-  let results = (outs Attn_Operand:$result, Optional<3DTensorOf<[F32]>>:$lse);
+  let results = (outs Attn_Input:$result, Optional<3DTensorOf<[F32]>>:$lse);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$mask);
   let hasCustomAssemblyFormat = 1;
   let hasCanonicalizer = 1;
