@@ -31,7 +31,7 @@ AppendOptions::AppendOptions(AttentionOptions &attention, MatmulOptions &matmul,
       attention(attention), matmul(matmul), quantize(quantize) {
   for (cl::Option *option : std::initializer_list<cl::Option *>{
            &attention.heads, &attention.pageSize, &matmul.rotation,
-           &quantize.to})
+           &quantize.to, &quantize.zeros})
     option->addCategory(category);
 }
 
@@ -86,8 +86,11 @@ AppendOptions::getProblem(const CommonOptions &common) const {
     if (Error error = checkPacked(problem.pool, problem.headDim))
       return error;
     problem.scales = scales;
+    problem.zeros = quantize.zeros;
   } else if (scales.getNumOccurrences()) {
     return makeError("expects no --scales without --to");
+  } else if (quantize.zeros) {
+    return makeError("expects no --zeros without --to");
   }
   problem.strided = common.strided;
   if (Error error =
@@ -118,7 +121,7 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const AppendProblem &problem,
          pool = add({problem.pages, problem.pageSize, heads, problem.headDim},
                     getType(builder, problem.pool), problem.strided);
   inputs[pool] = pack(cast<RankedTensorType>(inputs[pool]), /*dim=*/3);
-  std::optional<size_t> cos, sin, positions, scales, rowScales;
+  std::optional<size_t> cos, sin, positions, scales, zeros, rowScales, rowZeros;
   if (pairs) {
     cos = add({kPositions, pairs}, f32);
     sin = add({kPositions, pairs}, f32);
@@ -128,9 +131,14 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const AppendProblem &problem,
     rowScales = add({problem.pages, problem.pageSize, heads, 1}, f32);
   else if (problem.scales != Scales::None)
     scales = add({1, 1, problem.scales == Scales::One ? 1 : heads, 1}, f32);
+  if (problem.zeros) {
+    inputs.push_back(inputs.back());
+    (rowScales ? rowZeros : zeros) = inputs.size() - 1;
+  }
   SmallVector<Type> results{inputs[pool]};
-  if (rowScales)
-    results.push_back(inputs[*rowScales]);
+  for (std::optional<size_t> updated : {rowScales, rowZeros})
+    if (updated)
+      results.push_back(inputs[*updated]);
 
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   builder.setInsertionPointToEnd(module->getBody());
@@ -146,8 +154,8 @@ OwningOpRef<ModuleOp> attune::gen::buildModule(const AppendProblem &problem,
     schedule = schedule::AppendAttr::get(context, problem.schedule);
   auto op = attn::AppendOp::create(
       builder, loc, results, find(rows), find(slots), find(cos), find(sin),
-      find(positions), find(scales), find(pool), find(rowScales),
-      problem.interleaved ? builder.getUnitAttr() : UnitAttr(),
+      find(positions), find(scales), find(zeros), find(pool), find(rowScales),
+      find(rowZeros), problem.interleaved ? builder.getUnitAttr() : UnitAttr(),
       problem.pool == Element::I4 ? builder.getUnitAttr() : UnitAttr(),
       schedule);
   func::ReturnOp::create(builder, loc, op->getResults());

@@ -20,6 +20,8 @@ struct AppendProblem {
   int64_t rotated;
   Element rows, pool;
   Scales scales;
+  /// Zero points of integers beside their scales.
+  bool zeros;
   bool interleaved, strided;
   /// One value per knob; empty for no schedule.
   llvm::SmallVector<int64_t> schedule;

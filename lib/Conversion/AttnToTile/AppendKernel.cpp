@@ -24,7 +24,8 @@ using tile::TileType;
 namespace {
 /// Kernel-side buffers; null for what the op does not have.
 struct AppendOperands {
-  Value rows, slots, cos, sin, positions, scales, pool, rowScales;
+  Value rows, slots, cos, sin, positions, scales, zeros, pool, rowScales,
+      rowZeros;
 };
 
 /// With what is in it.
@@ -70,8 +71,20 @@ private:
   void rotateNeighbours(Piece &piece);
   /// All pairs there are.
   void rotate(MutableArrayRef<Piece> pieces);
-  /// Reciprocals of the scales, which are written if they are new.
-  Value findFactors(ArrayRef<Piece> pieces, Value page, Value row);
+  /// By what rows are multiplied, and the zero points of integers; these are
+  /// null where there are none.
+  struct Factors {
+    Value inverses, zeros;
+  };
+  /// For each row its head's number, or that of all.
+  Value loadGiven(Value numbers);
+  void storeNumbers(Value numbers, Value buffer, Value page, Value row);
+  /// The largest amount of each row.
+  Value findAmountsOfRows(ArrayRef<Piece> pieces);
+  /// What findExtremes() finds of whole rows.
+  SmallVector<Value, 2> findExtremesOfRows(ArrayRef<Piece> pieces);
+  /// Those that are given, or of scales and zero points that are written.
+  Factors findFactors(ArrayRef<Piece> pieces, Value page, Value row);
   void buildRows(MutableArrayRef<Piece> pieces, Value page, Value row);
 
   TileBuilder b;
@@ -183,36 +196,75 @@ void AppendBuilder::rotateNeighbours(Piece &piece) {
       });
 }
 
-Value AppendBuilder::findFactors(ArrayRef<Piece> pieces, Value page,
+/// Of the numbers of a place, those of heads.
+static Value viewNumbersOfHeads(TileBuilder &b, Value view) {
+  return selectAt(b, view, /*dim=*/1, b.getIndexAttr(0));
+}
+
+Value AppendBuilder::loadGiven(Value numbers) {
+  Value zero = constant(0);
+  if (cast<MemRefType>(numbers.getType()).getDimSize(2) != 1)
+    return loadNumbers(b, rows,
+                       viewNumbersOfHeads(b, viewPlace(numbers, zero, zero)),
+                       firstHead);
+  Value number =
+      memref::LoadOp::create(b, numbers, ValueRange{zero, zero, zero, zero});
+  return tile::FillOp::create(b, rowType, number);
+}
+
+void AppendBuilder::storeNumbers(Value numbers, Value buffer, Value page,
                                  Value row) {
-  auto viewNumbers = [&](Value buffer, Value page, Value row) {
-    return selectAt(b, viewPlace(buffer, page, row), /*dim=*/1,
-                    b.getIndexAttr(0));
-  };
-  if (!operands.rowScales) {
-    bool isOne = op.getScales().getType().getDimSize(2) == 1;
-    Value zero = constant(0);
-    if (!isOne)
-      return invert(b, loadNumbers(b, rows,
-                                   viewNumbers(operands.scales, zero, zero),
-                                   firstHead));
-    Value scale = memref::LoadOp::create(b, operands.scales,
-                                         ValueRange{zero, zero, zero, zero});
-    return invert(b, tile::FillOp::create(b, rowType, scale));
-  }
+  tile::StoreOp::create(
+      b, numbers, viewNumbersOfHeads(b, viewPlace(buffer, page, row)),
+      firstHead, /*accumulate=*/false, tile::StorePath::Direct);
+}
+
+Value AppendBuilder::findAmountsOfRows(ArrayRef<Piece> pieces) {
   Value amounts;
   for (const Piece &piece : pieces) {
     Value own = findAmounts(b, piece.tile);
     amounts = amounts ? takeLarger(b, amounts, own) : own;
   }
-  Value scales =
-      makeScales(b, amounts,
-                 attn::getLargestNumber(op.getPoolType().getElementType(),
-                                        op.getPacked()));
-  tile::StoreOp::create(b, scales, viewNumbers(operands.rowScales, page, row),
-                        firstHead, /*accumulate=*/false,
-                        tile::StorePath::Direct);
-  return invert(b, scales);
+  return amounts;
+}
+
+SmallVector<Value, 2>
+AppendBuilder::findExtremesOfRows(ArrayRef<Piece> pieces) {
+  SmallVector<Value, 2> extremes;
+  for (const Piece &piece : pieces) {
+    // Rows that are no head's are not stored.
+    auto exists = [&](ImplicitLocOpBuilder &inner, Value, Value column) {
+      Value width = arith::ConstantIndexOp::create(inner, piece.width);
+      return arith::CmpIOp::create(inner, arith::CmpIPredicate::ult, column,
+                                   width)
+          .getResult();
+    };
+    SmallVector<Value, 2> own = findExtremes(b, piece.tile, exists);
+    if (!extremes.empty())
+      for (auto [all, more] : llvm::zip_equal(extremes, own))
+        more = takeLarger(b, all, more);
+    extremes = own;
+  }
+  return extremes;
+}
+
+AppendBuilder::Factors AppendBuilder::findFactors(ArrayRef<Piece> pieces,
+                                                  Value page, Value row) {
+  if (!operands.rowScales)
+    return {invert(b, loadGiven(operands.scales)),
+            operands.zeros ? loadGiven(operands.zeros) : Value()};
+  Value scales, zeros;
+  if (operands.rowZeros) {
+    std::tie(scales, zeros) =
+        makeZeros(b, findExtremesOfRows(pieces), op.getPacked());
+    storeNumbers(zeros, operands.rowZeros, page, row);
+  } else {
+    Type element = op.getPoolType().getElementType();
+    scales = makeScales(b, findAmountsOfRows(pieces),
+                        attn::getLargestNumber(element, op.getPacked()));
+  }
+  storeNumbers(scales, operands.rowScales, page, row);
+  return {invert(b, scales), zeros};
 }
 
 void AppendBuilder::buildRows(MutableArrayRef<Piece> pieces, Value page,
@@ -226,7 +278,7 @@ void AppendBuilder::buildRows(MutableArrayRef<Piece> pieces, Value page,
     piece.tile = widen(b, piece.tile);
   rotate(pieces);
   Type element = op.getPoolType().getElementType();
-  Value factors;
+  Factors factors;
   if (operands.scales || operands.rowScales)
     factors = findFactors(pieces, page, row);
   Value view = viewPlace(operands.pool, page, row);
@@ -237,8 +289,9 @@ void AppendBuilder::buildRows(MutableArrayRef<Piece> pieces, Value page,
     if (op.getPacked())
       parts.push_back(pieces[i + stored].tile);
     Value rounded =
-        factors ? roundToNarrow(b, parts, factors, /*zeros=*/Value(), element)
-                : scaleToOperand(b, piece.tile, element, /*factor=*/1);
+        factors.inverses
+            ? roundToNarrow(b, parts, factors.inverses, factors.zeros, element)
+            : scaleToOperand(b, piece.tile, element, /*factor=*/1);
     tile::StoreOp::create(b, rounded,
                           viewColumns(b, view, piece.first, piece.width),
                           ValueRange{firstHead, constant(0)},
@@ -279,11 +332,15 @@ void attune::outlineAppend(attn::AppendOp op, tile::TargetAttr target,
   operands.sin = add(op.getSin(), "sin");
   operands.positions = add(op.getPositions(), "positions");
   operands.scales = add(op.getScales(), "scales");
+  operands.zeros = add(op.getZeros(), "zeros");
   operands.pool = kernel.addArgument(outliner.makeUpdate(
       cast<OpResult>(op.getNewPool()), op.getPool(), "pool"));
   if (op.getRowScales())
     operands.rowScales = kernel.addArgument(outliner.makeUpdate(
         cast<OpResult>(op.getNewScales()), op.getRowScales(), "row_scales"));
+  if (op.getRowZeros())
+    operands.rowZeros = kernel.addArgument(outliner.makeUpdate(
+        cast<OpResult>(op.getNewZeros()), op.getRowZeros(), "row_zeros"));
 
   int64_t warps = op.getScheduleAttr().getNumWarps(), lanes = target.getLanes();
   LaneRows ofWarp(getWidestPiece(op), op.getRowsType().getElementTypeBitWidth(),

@@ -61,8 +61,9 @@ static SmallVector<SizedDim> getSizedDims(AppendOp op) {
                              {op.getSlots(), 0, kTokens}};
   if (op.getPositions())
     dims.push_back({op.getPositions(), 0, kTokens});
-  if (op.getScales() && op.getScales().getType().getDimSize(2) != 1)
-    dims.push_back({op.getScales(), 2, kAppendHeads});
+  for (Value given : {Value(op.getScales()), Value(op.getZeros())})
+    if (given && cast<RankedTensorType>(given.getType()).getDimSize(2) != 1)
+      dims.push_back({given, 2, kAppendHeads});
   for (OpOperand &pool : op.getDpsInitsMutable())
     for (Value tensor : {pool.get(), Value(op.getTiedOpResult(&pool))}) {
       dims.push_back({tensor, 0, kPages});
@@ -126,7 +127,9 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
         os << " " << it->second;
     }
     os << (append.getScales() ? " scales" : "")
-       << (append.getRowScales() ? " row_scales" : "");
+       << (append.getRowScales() ? " row_scales" : "")
+       << (append.getZeros() ? " zeros" : "")
+       << (append.getRowZeros() ? " row_zeros" : "");
     return text;
   }
   SmallVector<int64_t> getSizes(Operation *op) const {
@@ -168,8 +171,9 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
                               2 * pairs * getBytes(append.getCos()));
     if (append.getScales() || append.getRowScales())
       work.flops += 2 * rows * columns;
-    if (append.getRowScales())
-      work.bytes += rows * sizeof(float);
+    for (Value written : {append.getRowScales(), append.getRowZeros()})
+      if (written)
+        work.bytes += rows * sizeof(float);
     return work;
   }
 
@@ -209,12 +213,15 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
   std::optional<ResultCheckRule> getCheckRule(Operation *op,
                                               Value value) const {
     auto append = cast<AppendOp>(op);
-    bool isSum = append.getCos() != nullptr;
+    bool isSum = append.getCos() != nullptr, isPacked = append.getPacked(),
+         hasZeros = append.getZeros() || append.getRowZeros();
     if (value == append.getNewPool()) {
       Type element = append.getPoolType().getElementType();
       ResultCheckRule rule{
-          "", [element, isSum](std::vector<float> exact, ArrayRef<float>) {
-            double term = 0;
+          "", [element, isSum, hasZeros, isPacked](std::vector<float> exact,
+                                                   ArrayRef<float>) {
+            double term =
+                hasZeros ? attn::getLargestNumber(element, isPacked) : 0;
             for (float number : exact)
               if (isSum && std::isfinite(number))
                 term = std::max<double>(term, std::fabs(number));
@@ -224,6 +231,8 @@ struct AppendTunable : RowsTunable<AppendTunable, AppendOp, AppendAttr> {
         rule.packedDim = 3;
       return rule;
     }
+    if (value && value == append.getNewZeros())
+      return getZerosRule(op->getContext());
     if (!value || value != append.getNewScales())
       return std::nullopt;
     return ResultCheckRule{

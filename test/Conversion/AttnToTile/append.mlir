@@ -72,3 +72,16 @@ func.func @packed(%x: tensor<9x8x128xf16>, %slots: tensor<9xi64>, %pool: tensor<
     scales(%scales : tensor<1x1x1x1xf32>) : tensor<9x8x128xf16>, tensor<4x16x8x64xi8>, tensor<9xi64>
   return %p : tensor<4x16x8x64xi8>
 }
+
+// Extremes of all columns make scales and zero points, both of which are written.
+// CHECK-LABEL: gpu.func @zeros_append
+// CHECK-SAME: #launch.buffer<name = "row_scales", type = f32, rank = 4, access = read_write>, #launch.buffer<name = "row_zeros", type = f32, rank = 4, access = read_write>
+// CHECK-COUNT-4: tile.reduce max
+// CHECK-COUNT-2: tile.store {{.+}}xf32, registers>, memref<8xf32
+// CHECK: tile.store {{.+}}x32xi8, registers>, memref<8x32xi8
+func.func @zeros(%x: tensor<9x8x64xf16>, %slots: tensor<9xi64>, %pool: tensor<4x16x8x32xi8>, %s: tensor<4x16x8x1xf32>, %z: tensor<4x16x8x1xf32>)
+    -> (tensor<4x16x8x32xi8>, tensor<4x16x8x1xf32>, tensor<4x16x8x1xf32>) {
+  %p, %ns, %nz = attn.append %x to %pool at %slots packed row_scales(%s : tensor<4x16x8x1xf32>) row_zeros(%z : tensor<4x16x8x1xf32>)
+    : tensor<9x8x64xf16>, tensor<4x16x8x32xi8>, tensor<9xi64>
+  return %p, %ns, %nz : tensor<4x16x8x32xi8>, tensor<4x16x8x1xf32>, tensor<4x16x8x1xf32>
+}

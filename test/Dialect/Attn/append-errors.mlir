@@ -96,7 +96,7 @@ func.func @append_c4_positions(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %p
 
 func.func @append_c4_some(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x64xf16>, %cos: tensor<8x32xf32>) {
   // expected-error @below {{expects cosines, sines and positions of rotary, but got only some of them}}
-  %p = "attn.append"(%x, %slots, %cos, %pool) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0>}>
+  %p = "attn.append"(%x, %slots, %cos, %pool) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1, 0, 0>}>
     : (tensor<2x4x64xf16>, tensor<2xi64>, tensor<8x32xf32>, tensor<2x16x4x64xf16>) -> tensor<2x16x4x64xf16>
   return
 }
@@ -163,7 +163,7 @@ func.func @attention_c18(%x: tensor<2x4x64xf16, "dense">, %slots: tensor<2xi64>,
 
 func.func @result(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x64xf16>) {
   // expected-error @below {{expected type of operand #2 ('tensor<2x16x4x64xf16>') to match type of corresponding result ('tensor<3x16x4x64xf16>')}}
-  %p = "attn.append"(%x, %slots, %pool) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 1, 0>}>
+  %p = "attn.append"(%x, %slots, %pool) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 1, 0, 0>}>
     : (tensor<2x4x64xf16>, tensor<2xi64>, tensor<2x16x4x64xf16>) -> tensor<3x16x4x64xf16>
   return
 }
@@ -207,5 +207,41 @@ func.func @append_c8_rotary(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool
   // expected-error @below {{expects a table of rotary to have a multiple of 16 columns where rows are packed, but got 24}}
   %p = attn.append %x to %pool at %slots rotary(%cos, %cos, %positions : tensor<512x24xf32>, tensor<512x24xf32>, tensor<2xi32>) packed
     scales(%s : tensor<1x1x4x1xf32>) : tensor<2x4x64xf16>, tensor<2x16x4x32xi8>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @append_c9_type(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x64xf8E4M3FN>, %s: tensor<1x1x4x1xf32>) {
+  // expected-error @below {{expects zero points of a pool of i8, but got 'f8E4M3FN'}}
+  %p = attn.append %x to %pool at %slots scales(%s : tensor<1x1x4x1xf32>) zeros(%s : tensor<1x1x4x1xf32>)
+    : tensor<2x4x64xf16>, tensor<2x16x4x64xf8E4M3FN>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @append_c9_given(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x64xi8>, %s: tensor<2x16x4x1xf32>, %z: tensor<1x1x4x1xf32>) {
+  // expected-error @below {{expects scales beside their zero points, but got none}}
+  %p, %n = attn.append %x to %pool at %slots zeros(%z : tensor<1x1x4x1xf32>) row_scales(%s : tensor<2x16x4x1xf32>)
+    : tensor<2x4x64xf16>, tensor<2x16x4x64xi8>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @append_c9_rows(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x64xi8>, %s: tensor<1x1x4x1xf32>, %z: tensor<2x16x4x1xf32>) {
+  // expected-error @below {{expects scales of rows beside their zero points, but got none}}
+  %p, %n = attn.append %x to %pool at %slots scales(%s : tensor<1x1x4x1xf32>) row_zeros(%z : tensor<2x16x4x1xf32>)
+    : tensor<2x4x64xf16>, tensor<2x16x4x64xi8>, tensor<2xi64>
+  return
+}
+
+// -----
+
+func.func @append_c9_shape(%x: tensor<2x4x64xf16>, %slots: tensor<2xi64>, %pool: tensor<2x16x4x64xi8>, %s: tensor<1x1x4x1xf32>, %z: tensor<1x1x1x1xf32>) {
+  // expected-error @below {{expects a zero point for each of scales, 'tensor<1x1x4x1xf32>', but got 'tensor<1x1x1x1xf32>'}}
+  %p = attn.append %x to %pool at %slots scales(%s : tensor<1x1x4x1xf32>) zeros(%z : tensor<1x1x1x1xf32>)
+    : tensor<2x4x64xf16>, tensor<2x16x4x64xi8>, tensor<2xi64>
   return
 }

@@ -58,3 +58,21 @@ func.func @packed(%x: tensor<?x8x64xbf16>, %slots: tensor<?xi64>, %pool: tensor<
     scales(%scales : tensor<1x1x1x1xf32>) : tensor<?x8x64xbf16>, tensor<?x16x8x32xi8>, tensor<?xi64>
   return %p : tensor<?x16x8x32xi8>
 }
+
+// CHECK-LABEL: func.func @zeros
+// CHECK: %{{.+}}, %[[SCALES:.+]], %[[ZEROS:.+]] = attn.append %{{.+}} to %{{.+}} at %{{.+}} packed row_scales(%{{.+}} : tensor<?x16x8x1xf32>) row_zeros(%{{.+}} : tensor<?x16x8x1xf32>) :
+// CHECK: return %{{.+}}, %[[SCALES]], %[[ZEROS]]
+func.func @zeros(%x: tensor<?x8x64xbf16>, %slots: tensor<?xi64>, %pool: tensor<?x16x8x32xi8>, %s: tensor<?x16x8x1xf32>, %z: tensor<?x16x8x1xf32>)
+    -> (tensor<?x16x8x32xi8>, tensor<?x16x8x1xf32>, tensor<?x16x8x1xf32>) {
+  %p, %ns, %nz = attn.append %x to %pool at %slots packed row_scales(%s : tensor<?x16x8x1xf32>) row_zeros(%z : tensor<?x16x8x1xf32>)
+    : tensor<?x8x64xbf16>, tensor<?x16x8x32xi8>, tensor<?xi64>
+  return %p, %ns, %nz : tensor<?x16x8x32xi8>, tensor<?x16x8x1xf32>, tensor<?x16x8x1xf32>
+}
+
+// CHECK-LABEL: func.func @given_zeros
+// CHECK: attn.append %{{.+}} to %{{.+}} at %{{.+}} scales(%{{.+}} : tensor<1x1x8x1xf32>) zeros(%{{.+}} : tensor<1x1x8x1xf32>) :
+func.func @given_zeros(%x: tensor<?x8x64xbf16>, %slots: tensor<?xi64>, %pool: tensor<?x16x8x64xi8>, %s: tensor<1x1x8x1xf32>) -> tensor<?x16x8x64xi8> {
+  %p = attn.append %x to %pool at %slots scales(%s : tensor<1x1x8x1xf32>) zeros(%s : tensor<1x1x8x1xf32>)
+    : tensor<?x8x64xbf16>, tensor<?x16x8x64xi8>, tensor<?xi64>
+  return %p : tensor<?x16x8x64xi8>
+}

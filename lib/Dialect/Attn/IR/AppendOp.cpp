@@ -11,6 +11,8 @@ void AppendOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getNewPool(), "pool");
   if (getNewScales())
     setName(getNewScales(), "scales");
+  if (getNewZeros())
+    setName(getNewZeros(), "zeros");
 }
 
 LogicalResult AppendOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
@@ -19,12 +21,14 @@ LogicalResult AppendOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
   types.push_back(adaptor.getPool().getType());
   if (adaptor.getRowScales())
     types.push_back(adaptor.getRowScales().getType());
+  if (adaptor.getRowZeros())
+    types.push_back(adaptor.getRowZeros().getType());
   return success();
 }
 
 MutableOperandRange AppendOp::getDpsInitsMutable() {
   // The last operands.
-  unsigned count = getRowScales() ? 2 : 1;
+  unsigned count = 1 + (getRowScales() ? 1 : 0) + (getRowZeros() ? 1 : 0);
   return {getOperation(), getNumOperands() - count, count};
 }
 
@@ -161,6 +165,29 @@ static LogicalResult verifyScales(AppendOp op) {
          << one << " or " << ofHeads << ", but got " << scales;
 }
 
+static LogicalResult verifyZeros(AppendOp op) { // append_c9
+  for (auto [zeros, scales, name] :
+       {std::tuple<Value, Value, StringRef>{op.getZeros(), op.getScales(),
+                                            "scales"},
+        {op.getRowZeros(), op.getRowScales(), "scales of rows"}}) {
+    if (!zeros)
+      continue;
+    Type element = op.getPoolType().getElementType();
+    if (!element.isInteger(8))
+      return op.emitOpError("expects zero points of a pool of i8, but got ")
+             << element;
+    if (!scales)
+      return op.emitOpError("expects ")
+             << name << " beside their zero points, but got none";
+    auto ofZeros = cast<RankedTensorType>(zeros.getType()).dropEncoding(),
+         ofScales = cast<RankedTensorType>(scales.getType()).dropEncoding();
+    if (ofZeros != ofScales)
+      return op.emitOpError("expects a zero point for each of ")
+             << name << ", " << ofScales << ", but got " << ofZeros;
+  }
+  return success();
+}
+
 LogicalResult AppendOp::verify() {
   RankedTensorType rows = getRowsType();
   if (failed(verifySizes(*this))) // append_c1
@@ -171,7 +198,8 @@ LogicalResult AppendOp::verify() {
     return emitOpError("expects a slot for each token of ")
            << rows << ", but got " << getSlots().getType();
   if (failed(verifyRotary(*this)) || // append_c4
-      failed(verifyPackedRotary(*this)) || failed(verifyScales(*this)))
+      failed(verifyPackedRotary(*this)) || failed(verifyScales(*this)) ||
+      failed(verifyZeros(*this)))
     return failure();
   return detail::verifyEncodings(*this);
 }

@@ -45,9 +45,17 @@ private:
   }
 
   AppendOp op;
-  Value rows, slots, cos, sin, positions, scales, pool, rowScales;
-  /// Null where rows have no scales.
-  Value newPool, newScales;
+  /// A number of a head, or of all.
+  Value loadGiven(Value numbers, Value head) {
+    bool isOne = cast<MemRefType>(numbers.getType()).getDimSize(2) == 1;
+    return memref::LoadOp::create(
+        builder, numbers, ValueRange{zero, zero, isOne ? zero : head, zero});
+  }
+
+  Value rows, slots, cos, sin, positions, scales, zeros, pool, rowScales,
+      rowZeros;
+  /// Null where rows have none.
+  Value newPool, newScales, newZeros;
 };
 } // namespace
 
@@ -64,10 +72,11 @@ void AppendEmitter::emitCopy() {
   SmallVector<Value, 4> place(loop.getInductionVars());
   place.push_back(zero);
   storeNarrow(loadNarrow(pool, place, op.getHeadDim()), newPool, place);
-  if (rowScales)
-    memref::StoreOp::create(builder,
-                            memref::LoadOp::create(builder, rowScales, place),
-                            newScales, place);
+  for (auto [from, to] :
+       {std::pair(rowScales, newScales), {rowZeros, newZeros}})
+    if (from)
+      memref::StoreOp::create(
+          builder, memref::LoadOp::create(builder, from, place), to, place);
   builder.setInsertionPointAfter(loop);
 }
 
@@ -122,16 +131,20 @@ void AppendEmitter::emitRow(Value token, Value head, Value page, Value row) {
   Value elements = loadF32(rows, {token, head, zero}, op.getHeadDim());
   if (cos)
     elements = rotate(elements, token);
-  Value scale;
-  if (rowScales) {
+  Value scale, point;
+  if (rowZeros)
+    std::tie(scale, point) = makeZero(addExtremes(makeNoExtremes(), elements));
+  else if (rowScales)
     scale = makeScale(addAmounts(createF32(0), elements));
-    memref::StoreOp::create(builder, scale, newScales, place);
-  } else if (scales) {
-    bool isOne = op.getScales().getType().getDimSize(2) == 1;
-    scale = memref::LoadOp::create(
-        builder, scales, ValueRange{zero, zero, isOne ? zero : head, zero});
-  }
-  storeNarrow(scale ? quantize(elements, scale) : elements, newPool, place);
+  else if (scales)
+    scale = loadGiven(scales, head);
+  if (zeros)
+    point = loadGiven(zeros, head);
+  for (auto [number, to] : {std::pair(scale, newScales), {point, newZeros}})
+    if (to)
+      memref::StoreOp::create(builder, number, to, place);
+  storeNarrow(scale ? quantize(elements, scale, point) : elements, newPool,
+              place);
 }
 
 void AppendEmitter::emit() {
@@ -143,8 +156,10 @@ void AppendEmitter::emit() {
   sin = find(op.getSin());
   positions = find(op.getPositions());
   scales = find(op.getScales());
+  zeros = find(op.getZeros());
   pool = toBuffer(op.getPool());
   rowScales = find(op.getRowScales());
+  rowZeros = find(op.getRowZeros());
   zero = createIndex(0);
   one = createIndex(1);
   RankedTensorType type = op.getPoolType();
@@ -154,9 +169,11 @@ void AppendEmitter::emit() {
                                   type.getDimSize(2), op.getHeadDim()},
                                  builder.getF32Type());
   newPool = allocateLike(pool, type);
-  if (rowScales)
-    newScales = allocateLike(
-        rowScales, cast<RankedTensorType>(op.getRowScales().getType()));
+  for (auto [from, to, tensor] :
+       {std::tuple(rowScales, &newScales, Value(op.getRowScales())),
+        {rowZeros, &newZeros, Value(op.getRowZeros())}})
+    if (from)
+      *to = allocateLike(from, cast<RankedTensorType>(tensor.getType()));
   emitCopy();
 
   Value pageSize = getSize(pool, 1),
@@ -173,8 +190,9 @@ void AppendEmitter::emit() {
           arith::RemUIOp::create(builder, slot, pageSize));
   builder.setInsertionPointAfter(loop);
   SmallVector<Value> results{toTensor(newPool)};
-  if (newScales)
-    results.push_back(toTensor(newScales));
+  for (Value numbers : {newScales, newZeros})
+    if (numbers)
+      results.push_back(toTensor(numbers));
   rewriter.replaceOp(op, results);
 }
 

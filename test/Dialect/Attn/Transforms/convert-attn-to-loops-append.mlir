@@ -62,3 +62,15 @@ func.func @packed(%x: tensor<9x8x32xf16>, %slots: tensor<9xi64>, %pool: tensor<4
   %p = attn.append %x to %pool at %slots packed scales(%scales : tensor<1x1x8x1xf32>) : tensor<9x8x32xf16>, tensor<4x16x8x16xi8>, tensor<9xi64>
   return %p : tensor<4x16x8x16xi8>
 }
+
+// CHECK-LABEL: func.func @zeros
+// CHECK: vector.reduction <minnumf>
+// CHECK: vector.reduction <maxnumf>
+// CHECK-COUNT-2: memref.store {{.+}} : memref<4x16x8x1xf32>
+// CHECK: math.roundeven
+func.func @zeros(%x: tensor<9x8x6xf16>, %slots: tensor<9xi64>, %pool: tensor<4x16x8x6xi8>, %s: tensor<4x16x8x1xf32>, %z: tensor<4x16x8x1xf32>)
+    -> (tensor<4x16x8x6xi8>, tensor<4x16x8x1xf32>, tensor<4x16x8x1xf32>) {
+  %p, %ns, %nz = attn.append %x to %pool at %slots row_scales(%s : tensor<4x16x8x1xf32>) row_zeros(%z : tensor<4x16x8x1xf32>)
+    : tensor<9x8x6xf16>, tensor<4x16x8x6xi8>, tensor<9xi64>
+  return %p, %ns, %nz : tensor<4x16x8x6xi8>, tensor<4x16x8x1xf32>, tensor<4x16x8x1xf32>
+}

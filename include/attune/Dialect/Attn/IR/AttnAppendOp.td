@@ -40,6 +40,10 @@ def Attn_AppendOp : Attn_Op<"append", [
     `attn.attention` do, and elements are rounded as those of `attn.quantize` are.
     With `packed`, a pool of i8 holds two integers of 4 bits in each byte, as that op packs them.
 
+    Integers may have zero points beside their scales, one for each, as `attn.attention` takes them: `zeros`, which are given as `scales` are, or
+    `row_zeros`, which are made and written as `row_scales` are. Rows are quantized with them as `attn.quantize` does it: to all integers that there
+    are, from -128 or -8 on.
+
     **Preconditions**
     - The head size is static and at least 1, no static size exceeds 2147483647 (append_c1), and rows and pool agree on heads and head size, of which a pool that is `packed` has half (append_c2).
     - There is a slot for each token (append_c3).
@@ -48,6 +52,8 @@ def Attn_AppendOp : Attn_Op<"append", [
     - A pool of 8 bits or less has `scales` or `row_scales`, another one neither (append_c5).
     - `scales` are 1x1x1x1 or 1x1xHx1 for H heads (append_c6), and `row_scales` have the shape of the pool, with 1 for the head size (append_c7).
       Scales that are given are finite and greater than 0, which is not checked.
+    - Zero points are those of a pool of i8; `zeros` are beside `scales`, and `row_zeros` beside `row_scales`, of their shape (append_c9). Those that are given are
+      finite, which is not checked.
     - What is `packed` is i8, and stands for a multiple of 32 columns; tables of `rotary` then have a multiple of 16 (append_c8).
     - Encodings are absent or `#attn.strided`; no tensor has more bytes than 63 bits can count (attention_c9, attention_c18). No two elements of a pool
       share a place.
@@ -65,11 +71,15 @@ def Attn_AppendOp : Attn_Op<"append", [
     // Of 4 bits, two in a byte.
     %v2, %s2 = attn.append %v to %small at %slots packed row_scales(%s : tensor<?x16x8x1xf32>)
        : tensor<?x8x128xbf16>, tensor<?x16x8x64xi8>, tensor<?xi64>
+    // With a zero point for each row.
+    %v3, %s3, %z3 = attn.append %v to %small at %slots packed row_scales(%s : tensor<?x16x8x1xf32>) row_zeros(%z : tensor<?x16x8x1xf32>)
+       : tensor<?x8x128xbf16>, tensor<?x16x8x64xi8>, tensor<?xi64>
     ```
 
     **Errors**
     - `expects rows and pool to have equal heads and head sizes, but got 'tensor<?x8x128xbf16>' and 'tensor<?x16x4x128xbf16>'`.
     - `expects scales of a pool of 'f8E4M3FN', but got none`.
+    - `expects zero points of a pool of i8, but got 'f8E4M3FN'`.
     - `expects a table of rotary to have from 1 to 64 columns, but got 65`.
   }];
   let arguments = (ins
@@ -79,26 +89,33 @@ def Attn_AppendOp : Attn_Op<"append", [
     Optional<2DTensorOf<[F16, BF16, F32]>>:$sin,
     Optional<1DTensorOf<[I32, I64]>>:$positions,
     Optional<4DTensorOf<[F32]>>:$scales,
+    Optional<4DTensorOf<[F32]>>:$zeros,
     4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8]>:$pool,
     Optional<4DTensorOf<[F32]>>:$rowScales,
+    Optional<4DTensorOf<[F32]>>:$rowZeros,
     UnitAttr:$interleaved,
     UnitAttr:$packed,
     OptionalAttr<Schedule_AppendAttr>:$schedule);
   let results = (outs
     4DTensorOf<[F16, BF16, F32, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8]>:$newPool,
-    Optional<4DTensorOf<[F32]>>:$newScales);
+    Variadic<4DTensorOf<[F32]>>:$newNumbers);
   let assemblyFormat = [{
     $rows `to` $pool `at` $slots
     (`rotary` `(` $cos^ `,` $sin `,` $positions `:` type($cos) `,` type($sin) `,` type($positions) `)`)?
     (`interleaved` $interleaved^)? (`packed` $packed^)?
-    (`scales` `(` $scales^ `:` type($scales) `)`)? (`row_scales` `(` $rowScales^ `:` type($rowScales) `)`)?
+    (`scales` `(` $scales^ `:` type($scales) `)`)? (`zeros` `(` $zeros^ `:` type($zeros) `)`)?
+    (`row_scales` `(` $rowScales^ `:` type($rowScales) `)`)? (`row_zeros` `(` $rowZeros^ `:` type($rowZeros) `)`)?
     (`schedule` `(` $schedule^ `)`)? attr-dict-with-keyword
     `:` type($rows) `,` type($pool) `,` type($slots)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Pool and scales of its rows, which the results update.
+    /// Pool, and scales and zero points of its rows, which the results update.
     ::mlir::MutableOperandRange getDpsInitsMutable();
+
+    /// What `row_scales` and `row_zeros` become; null without these.
+    ::mlir::Value getNewScales() { return getRowScales() ? getNewNumbers().front() : ::mlir::Value(); }
+    ::mlir::Value getNewZeros() { return getRowZeros() ? getNewNumbers().back() : ::mlir::Value(); }
 
     ::mlir::RankedTensorType getRowsType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getRows().getType());
