@@ -119,6 +119,8 @@ def attention(
     k_zero: Any = None,
     v_zero: Any = None,
     weights: Any = None,
+    out_dtype: Any = None,
+    out_descale: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
     out: Any = None,
@@ -146,6 +148,8 @@ def attention(
     k_zero        float32: which numbers of k and v of int8 or uint8 stand for 0, one for each of k_descale or v_descale, as `quantize`
     v_zero        gives them
     weights       of v of 8 bits: the type of as many that weights are rounded to where they are multiplied by it, as in `varlen`
+    out_dtype     a float of 8 bits for the result, and what its elements are to be multiplied by, one or [heads], as in `varlen`; for the
+    out_descale   layout "bshd"
     return_lse    returns the natural logarithm of the sum of exponentials, too: [batch, heads, seq_q], float32
     layout        order of dimensions: "bshd", or "bhsd" for [batch, heads, seq, head_dim]; also of the result
     out           array for the result: row-major without gaps, on the same device
@@ -164,7 +168,8 @@ def attention(
     there is no driver, or a kernel fails.
     """
     has_functions = not (score_mod is mask_mod is block_mask is None)
-    has_scales = not (q_descale is k_descale is v_descale is k_zero is v_zero is weights is None)
+    has_scales = not (q_descale is k_descale is v_descale is k_zero is v_zero is weights is out_dtype is out_descale is None)
+    has_scales = has_scales or (out is not None and _frameworks.is_narrow(out))
     # Nearly all calls have the default.
     probability = 0.0 if type(dropout_p) is float and dropout_p == 0 else check_dropout(dropout_p)
     has_dropout = probability > 0
@@ -183,7 +188,7 @@ def attention(
         from . import _serving
 
         scales = {"q_descale": q_descale, "k_descale": k_descale, "v_descale": v_descale, "alibi_slopes": alibi_slopes, "sinks": sinks}
-        scales |= {"k_zero": k_zero, "v_zero": v_zero}
+        scales |= {"k_zero": k_zero, "v_zero": v_zero, "out_dtype": out_dtype, "out_descale": out_descale}
         options: dict[str, Any] = {**scales, "weights": weights, "causal": causal, "window": window, "softcap": softcap, "scale": scale}
         return _serving.decode(q, k, v, **options, return_lse=return_lse, out=out, stream=stream, chip=chip)
     if has_functions:

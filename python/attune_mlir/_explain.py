@@ -182,12 +182,13 @@ def read_arguments(
     alibi_slopes: Any,
     sinks: Any,
     functions: tuple[Any, Any, Any],
-    scales: tuple[Any, Any, Any, Any, Any, Any],
+    scales: tuple[Any, ...],
     **options: Any,
 ) -> _attention.Call:
     """The call of `attention` with these arguments, which has to have something to compute.
 
-    `functions` are score_mod, mask_mod and block_mask; `scales` those of q, k and v, zero points of k and v, and the type of weights.
+    `functions` are score_mod, mask_mod and block_mask; `scales` those of q, k and v, zero points of k and v, the type of weights, and
+    that of the result with its scale.
     """
     has_functions, has_scales = (any(one is not None for one in given) for given in (functions, scales))
     arrays = [x.detach() if x is not None and _frameworks.is_torch(x) else x for x in (q, k, v, alibi_slopes, sinks)]
@@ -208,8 +209,9 @@ def read_arguments(
             batch_invariant=False,
             weights=scales[5],
             check=False,
-            descales=scales[:3],
-            zeros=scales[3:5],
+            descales=(scales[0], scales[1], scales[2]),
+            zeros=(scales[3], scales[4]),
+            narrow=(scales[6], scales[7]),
         )
         call = _serving.read_attention(plain_q, plain_k, plain_v, form)
     elif not has_functions:
@@ -245,6 +247,8 @@ def explain(
     k_zero: Any = None,
     v_zero: Any = None,
     weights: Any = None,
+    out_dtype: Any = None,
+    out_descale: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
     chip: str | None = None,
@@ -263,5 +267,5 @@ def explain(
     """
     functions = (score_mod, mask_mod, block_mask)
     options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
-    scales = (q_descale, k_descale, v_descale, k_zero, v_zero, weights)
+    scales = (q_descale, k_descale, v_descale, k_zero, v_zero, weights, out_dtype, out_descale)
     return explain_call(read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, **options), chip)

@@ -30,11 +30,7 @@ def read(
 
     What was broadcast counts as one element: servers expand one scale to all sequences.
     """
-    scales = _frameworks.make_tensor(array, name)
-    if (dtype := _frameworks.get_dtype_name(scales)) != "float32":
-        raise TypeError(f"expects {name} of float32, but got {dtype}")
-    if (found := _frameworks.get_device(scales, name)) != place:
-        raise ValueError(f"expects {name} on the device of q, {place}, but got {found}")
+    scales = _read_array(array, name, place)
     shape = [size if stride else 1 for size, stride in zip(scales.shape, scales.strides, strict=True)]
     letters = _name_dimensions(shape, name, tensor, is_packed, kv_heads)
     dims = [dim for dim, size in enumerate(shape) if size != 1]
@@ -46,6 +42,30 @@ def read(
     scales.shape = [of_dims.get(letter, 1) for letter in "bshd"]
     scales.strides = _operands.get_row_major(scales.shape)
     return scales, kept
+
+
+def read_of_heads(array: Any, name: str, heads: int, place: tuple[str, int]) -> tuple[_native.Tensor, str]:
+    """The operand with a scale for each head, or one for all, and along which dimensions it differs."""
+    scales = _read_array(array, name, place)
+    shape = [size if stride else 1 for size, stride in zip(scales.shape, scales.strides, strict=True)]
+    is_one = math.prod(shape) == 1
+    if not is_one and shape not in ([heads], [1, heads]):
+        raise ValueError(f"expects {name} to have one element, or shape {(heads,)} or {(1, heads)}, but got {tuple(scales.shape)}")
+    if not is_one and scales.strides[-1] != 1:
+        raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {scales.strides} elements")
+    scales.shape = [1, 1, 1 if is_one else heads, 1]
+    scales.strides = _operands.get_row_major(scales.shape)
+    return scales, "" if is_one else "h"
+
+
+def _read_array(array: Any, name: str, place: tuple[str, int]) -> _native.Tensor:
+    """An array of float32 where queries are."""
+    scales = _frameworks.make_tensor(array, name)
+    if (dtype := _frameworks.get_dtype_name(scales)) != "float32":
+        raise TypeError(f"expects {name} of float32, but got {dtype}")
+    if (found := _frameworks.get_device(scales, name)) != place:
+        raise ValueError(f"expects {name} on the device of q, {place}, but got {found}")
+    return scales
 
 
 def _name_dimensions(shape: list[int], name: str, tensor: _native.Tensor, is_packed: bool, kv_heads: int | None) -> str:

@@ -8,11 +8,11 @@ sequences, of any lengths.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from typing import Any, cast
 
 from . import (
     _attention,
-    _compiler,
     _contents,
     _devices,
     _frameworks,
@@ -24,111 +24,12 @@ from . import (
     _scales,
     _schedules,
 )
+from ._serving_problem import Problem
 
-_DTYPES = {
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float8_e4m3fn": "f8E4M3FN",
-    "float8_e5m2": "f8E5M2",
-    "float8_e4m3fnuz": "f8E4M3FNUZ",
-    "float8_e5m2fnuz": "f8E5M2FNUZ",
-    "int8": "i8",
-    _operands.PACKED: "i8",
-}
-#: Clauses with scales of query, key and value, and with zero points.
-_SCALES = ("query_scales", "key_scales", "value_scales", "key_zeros", "value_zeros")
+#: Clauses with scales of query, key and value, with zero points, and with scales of the result.
+_SCALES = ("query_scales", "key_scales", "value_scales", "key_zeros", "value_zeros", "result_scales")
 #: Up to so many queries of each sequence, rows of several heads may share a tile.
 _MAX_STATIC_QUERIES = 64
-
-
-@dataclasses.dataclass(frozen=True)
-class Problem:
-    """What a kernel is compiled for, of query, key and value in the order bshd."""
-
-    #: Of query, key, value and result.
-    dtypes: tuple[str, str, str, str]
-    heads: int
-    kv_heads: int
-    head_dim: int
-    head_dim_v: int
-    #: Queries of a sequence where all have one, which heads then share tiles for; None for any number.
-    seq_q: int | None
-    #: Keys of a page; None without pages.
-    page_size: int | None
-    #: The clauses with integers.
-    integers: tuple[str, ...]
-    causal: bool
-    window: tuple[int, int] | None
-    softcap: float | None
-    scale: float | None
-    has_alibi: bool
-    has_sinks: bool
-    return_lse: bool
-    #: Whether values are the first columns of the keys.
-    is_latent: bool
-    #: Of query, key and value, whether it is other than row-major without gaps.
-    strided: tuple[bool, bool, bool]
-    #: The clauses with scales, and along which dimensions of their tensor these differ.
-    scales: tuple[tuple[str, str], ...]
-    #: Whether bits of a sequence do not depend on the others.
-    batch_invariant: bool
-    #: As which weights are multiplied by values; None for 16 bits.
-    weights: str | None
-    #: Keys of each sequence where that is known, and they lie neither in pages nor packed.
-    seq_k: int | None
-
-    def _describe(self, dtype: str, packed: bool, length: int | None, heads: int, head_dim: int, strided: bool) -> str:
-        head_dim = head_dim // 2 if dtype == _operands.PACKED else head_dim
-        layout = f", #attn.strided<[?, ?, ?, 1], divisor = {_operands.get_row_step(head_dim, dtype)}>" if strided else ""
-        return f"tensor<{'1' if packed else '?'}x{'?' if length is None else length}x{heads}x{head_dim}x{_DTYPES[dtype]}{layout}>"
-
-    def _describe_scales(self, clause: str, letters: str) -> str:
-        if clause != "query_scales":
-            return _scales.describe(letters, self.page_size or self.seq_k, self.kv_heads)
-        return _scales.describe(letters, self.seq_q, self.kv_heads if "g" in letters else self.heads)
-
-    def _list_clauses(self) -> list[str]:
-        clauses = ["lse"] * self.return_lse + ["order(bshd)"] + ["causal(bottom_right)"] * self.causal
-        if self.window is not None:
-            left, right = ("?" if side < 0 else side for side in self.window)
-            clauses.append(f"window({left}, {right}, bottom_right)")
-        for name, number in (("softcap", self.softcap), ("scale", self.scale)):
-            if number is not None:
-                clauses.append(f"{name}({number:.9e})")
-        clauses += [f"alibi(%alibi : tensor<{self.heads}xf32>)"] * self.has_alibi
-        clauses += [f"sinks(%sinks : tensor<{self.heads}xf32>)"] * self.has_sinks
-        clauses += [f"latent({self.head_dim_v})"] * self.is_latent + ["batch_invariant"] * self.batch_invariant
-        clauses += [] if self.weights is None else [f"weights({_DTYPES[self.weights]})"]
-        if packed := [name for name, dtype in zip(("key", "value"), self.dtypes[1:3], strict=True) if dtype == _operands.PACKED]:
-            clauses.append(f"packed({', '.join(packed)})")
-        for name, letters in self.scales:
-            blocks = f", [1, 1, {self.heads // self.kv_heads}, 1]" if "g" in letters else ""
-            clauses.append(f"{name}(%{name}{blocks} : {self._describe_scales(name, letters)})")
-        return clauses + [f"{name}(%{name} : {_integers.describe(name)})" for name in self.integers]
-
-    def make_module(self) -> _compiler.Module:
-        """The problem in the attn dialect."""
-        packs_queries, packs_keys = ("query_starts" in self.integers), ("key_starts" in self.integers)
-        of_q, of_k, of_v = self.strided
-        rows = self.page_size or self.seq_k
-        of_query, of_key, of_value, of_result = self.dtypes
-        q = self._describe(of_query, packs_queries, self.seq_q, self.heads, self.head_dim, of_q)
-        k = self._describe(of_key, packs_keys, rows, self.kv_heads, self.head_dim, of_k)
-        v = k if self.is_latent else self._describe(of_value, packs_keys, rows, self.kv_heads, self.head_dim_v, of_v)
-        arguments = [f"%q: {q}", f"%k: {k}"] + [f"%v: {v}"] * (not self.is_latent)
-        arguments += [f"%{name}: tensor<{self.heads}xf32>" for name in ["alibi"] * self.has_alibi + ["sinks"] * self.has_sinks]
-        arguments += [f"%{name}: {_integers.describe(name)}" for name in self.integers]
-        arguments += [f"%{name}: {self._describe_scales(name, letters)}" for name, letters in self.scales]
-        results = [self._describe(of_result, packs_queries, self.seq_q, self.heads, self.head_dim_v, False)]
-        batch = "1" if packs_queries else "?"
-        results += [f"tensor<{batch}x{self.heads}x{'?' if self.seq_q is None else self.seq_q}xf32>"] * self.return_lse
-        names = ", ".join(["%out", "%lse"][: len(results)])
-        value = "%k" if self.is_latent else "%v"
-        return _compiler.parse(
-            f"func.func @attention({', '.join(arguments)}) -> ({', '.join(results)}) {{\n"
-            f"  {names} = attn.attention %q, %k, {value} {' '.join(self._list_clauses())}\n    : {q}, {k}, {v} -> ({', '.join(results)})\n"
-            f"  return {names} : {', '.join(results)}\n}}\n"
-        )
 
 
 def _check_sizes(tensors: dict[str, _native.Tensor], has_pages: bool) -> None:
@@ -163,6 +64,8 @@ class Options:
     descales: tuple[Any, Any, Any]
     #: Which numbers stand for 0 in keys and values.
     zeros: tuple[Any, Any] = (None, None)
+    #: Of a result of 8 bits its type, or None where `out` says it, and what its elements are to be multiplied by.
+    narrow: tuple[Any, Any] = (None, None)
 
     def read_scales(
         self, tensors: dict[str, _native.Tensor], packs_queries: bool, packs_keys: bool, place: tuple[str, int]
@@ -189,7 +92,24 @@ class Options:
             if clause not in found or zeros[0].shape != found[clause][0].shape:
                 raise ValueError(f"expects {name}_zero of the shape of {name}_descale, but got shape {tuple(array.shape)}")
             found[clause.replace("scales", "zeros")] = zeros
+        if self.narrow[1] is not None:
+            found["result_scales"] = _scales.read_of_heads(self.narrow[1], "out_descale", tensors["q"].shape[2], place)
         return found
+
+    def choose_dtype(self, of_query: str, out: Any) -> str:
+        """The type of the result of queries of this one."""
+        given = None if out is None else _frameworks.get_dtype_name(_frameworks.make_tensor(out, "out"))
+        narrow = _frameworks.name_float8(self.narrow[0], "out_dtype")
+        if narrow is None and given is not None and _operands.is_float8(given):
+            narrow = given
+        if (narrow is None) != (self.narrow[1] is None):
+            wanted = "a float of 8 bits as out_dtype, or as that of out, beside out_descale" if narrow is None else "out_descale"
+            raise ValueError(f"expects {wanted}, but got none" + ("" if narrow is None else f" for a result of {narrow}"))
+        if narrow is not None or not _operands.is_float8(of_query):
+            return narrow or of_query
+        if given not in (None, "float16", "bfloat16"):
+            raise TypeError(f"expects out of float16 or bfloat16, but got {given}")
+        return given or "bfloat16"
 
     def _check_zeros(self, name: str, dtype: str) -> None:
         """That there can be zero points of keys or values of this type."""
@@ -239,8 +159,7 @@ def read_call(
     window, softcap, scale = _attention.check_options(options.window, options.softcap, options.scale, "bshd")
     tensors = {name: _frameworks.make_tensor(array, name) for name, array in arrays.items()}
     dtype, place = _operands.check_operands(tensors, takes_narrow=True)
-    if _operands.is_float8(dtype):
-        dtype = _read_result_dtype(out)
+    dtype = options.choose_dtype(dtype, out)
     has_pages = integers["pages"][1] is not None
     packs_queries = integers["query_starts"][1] is not None
     _check_sizes(tensors, has_pages)
@@ -331,12 +250,12 @@ def compute(
     return out if is_given else framework.finish(arrays["q"], out), None if lse is None else framework.finish(arrays["q"], lse)
 
 
-def _read_result_dtype(out: Any) -> str:
-    """Of queries of 8 bits."""
-    dtype = "bfloat16" if out is None else _frameworks.get_dtype_name(_frameworks.make_tensor(out, "out"))
-    if dtype not in ("float16", "bfloat16"):
-        raise TypeError(f"expects out of float16 or bfloat16, but got {dtype}")
-    return dtype
+def _view_result(found: Any, out_dtype: Any) -> Any:
+    """What a call that is known returns: 8 bits are bytes, which is what kernels write."""
+    if out_dtype is None:
+        return found
+    kind = getattr(sys.modules["torch"], cast("str", _frameworks.name_float8(out_dtype, "out_dtype")))
+    return (found[0].view(kind), *found[1:]) if isinstance(found, tuple) else found.view(kind)
 
 
 def _count_sequences(tensors: dict[str, _native.Tensor], integers: dict[str, tuple[str, Any]]) -> int:
@@ -386,6 +305,8 @@ def varlen(
     v_descale: Any = None,
     k_zero: Any = None,
     v_zero: Any = None,
+    out_dtype: Any = None,
+    out_descale: Any = None,
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
@@ -412,6 +333,9 @@ def varlen(
     k_zero        float32: which numbers of k and v of int8 or uint8 stand for 0, one for each of k_descale or v_descale, as `quantize`
     v_zero        gives them
     q_descale     the same of q, which may have 8 bits if k has: one element, or [total_q, heads], or [total_q, kv_heads]
+    out_dtype     a float of 8 bits for the result, a name or a framework's type, as `out` may have, too
+    out_descale   float32, beside that: what elements of the result are to be multiplied by, one, or [heads]; it is divided by them, rounded
+                  to nearest, and what is beyond the largest number is that one
 
     Other arguments are those of `attention`. The result is [total_q, heads, head_dim], the LSE [heads, total_q].
     Nothing waits for a GPU: lengths may change from one replay of a graph to the next. Queries behind the last sequence
@@ -427,11 +351,12 @@ def varlen(
             seqused_k = cu_seqlens_k[1:] - cu_seqlens_k[:-1]
         cu_seqlens_k = None
     known = (causal, window, softcap, scale, return_lse, "bshd", chip)
-    own = (latent, batch_invariant, weights)
+    own = (latent, batch_invariant, weights, out_dtype)
     longest, is_plain = (max_seqlen_q, max_seqlen_k), out is None and stream is None and not check
-    scaled = (alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero)
+    scaled = (alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero, out_descale)
     inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, *scaled)
     if is_plain and (found := _known.repeat(("varlen", *own), known, inputs, longest)) is not None:
+        found = _view_result(found, out_dtype)
         return (found[0][0], found[1][0]) if return_lse else found[0]
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled)
     if _frameworks.is_watched("out, stream and check", is_plain, *arrays):
@@ -450,7 +375,7 @@ def varlen(
     attempt = _attempt(("varlen", *own), known, inputs, integers, longest)
     scales = q_descale, k_descale, v_descale
     flags = bool(return_lse), latent, bool(batch_invariant), weights, bool(check)
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, (k_zero, v_zero))
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, (k_zero, v_zero), (out_dtype, out_descale))
     v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
         if block_table is None:
@@ -496,6 +421,8 @@ def decode(
     v_descale: Any = None,
     k_zero: Any = None,
     v_zero: Any = None,
+    out_dtype: Any = None,
+    out_descale: Any = None,
     out: Any = None,
     stream: int | None = None,
     chip: str | None = None,
@@ -516,6 +443,8 @@ def decode(
     q_descale         the same of q, which may have 8 bits if k_cache has, and where the chip multiplies both: one element, [batch, heads]
                       or [batch, seq_q, heads], or as many as heads of keys; the result is bfloat16 then, or as `out`
     k_zero, v_zero    float32: which numbers of int8 or uint8 stand for 0, one for each of k_descale or v_descale, as `quantize` gives them
+    out_dtype         as in `varlen`
+    out_descale       as in `varlen`
 
     Other arguments and the results are those of `attention`, with the layout "bshd". Under a causal mask the last query
     attends to the last key of its own sequence. What is behind the keys of a sequence is not read: neither keys, nor
@@ -526,11 +455,12 @@ def decode(
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
     """
     known = (causal, window, softcap, scale, return_lse, "bshd", chip)
-    own = (latent, batch_invariant, weights)
+    own = (latent, batch_invariant, weights, out_dtype)
     is_plain = out is None and stream is None and not check
-    arrays = (q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero)
+    scaled = (alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero, out_descale)
+    arrays = (q, k_cache, v_cache, cache_seqlens, block_table, *scaled)
     if is_plain and (found := _known.repeat(("decode", *own), known, arrays)) is not None:
-        return found
+        return _view_result(found, out_dtype)
     if _frameworks.is_watched("out, stream and check", is_plain, *arrays):
         from . import _serving_torch
 
@@ -546,7 +476,7 @@ def decode(
     attempt = _attempt(("decode", *own), known, arrays, integers)
     scales = q_descale, k_descale, v_descale
     flags = bool(return_lse), latent, bool(batch_invariant), weights, bool(check)
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, (k_zero, v_zero))
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, (k_zero, v_zero), (out_dtype, out_descale))
     v_cache = options.choose_values(k_cache, v_cache, "v_cache", q.shape[-1])
     _refuse_gradients(q, k_cache, v_cache)
     found, lse = compute({"q": q, "k": k_cache, "v": v_cache}, integers, (None, None), options, out, stream, chip, attempt)
@@ -569,7 +499,7 @@ def _attempt(
 def _name_options(options: tuple[Any, ...], own: tuple[Any, ...]) -> dict[str, Any]:
     """As PyTorch's operators have them."""
     causal, window, softcap, scale, return_lse, _, chip = options
-    latent, batch_invariant, weights = own
+    latent, batch_invariant, weights, out_dtype = own
     return {
         "causal": bool(causal),
         "window": None if window is None else list(window),
@@ -579,6 +509,7 @@ def _name_options(options: tuple[Any, ...], own: tuple[Any, ...]) -> dict[str, A
         "latent": latent,
         "batch_invariant": bool(batch_invariant),
         "weights": _frameworks.name_float8(weights, "weights"),
+        "out_dtype": _frameworks.name_float8(out_dtype, "out_dtype"),
         "chip": chip,
     }
 

@@ -15,12 +15,13 @@ from . import _merge, _serving, _torch
 
 _OPTIONS = (
     "bool causal=False, int[]? window=None, float? softcap=None, float? scale=None, bool return_lse=False, int? latent=None,"
-    " bool batch_invariant=False, str? weights=None, str? chip=None"
+    " bool batch_invariant=False, str? weights=None, str? out_dtype=None, str? chip=None"
 )
 _PER_HEAD = (
-    "Tensor? alibi_slopes, Tensor? sinks, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale, Tensor? k_zero=None, Tensor? v_zero=None"
+    "Tensor? alibi_slopes, Tensor? sinks, Tensor? q_descale, Tensor? k_descale, Tensor? v_descale, Tensor? k_zero=None,"
+    " Tensor? v_zero=None, Tensor? out_descale=None"
 )
-_SCALES = ("q_descale", "k_descale", "v_descale", "k_zero", "v_zero")
+_SCALES = ("q_descale", "k_descale", "v_descale", "k_zero", "v_zero", "out_descale")
 _SCHEMAS = {
     "decode": f"Tensor q, Tensor k_cache, Tensor? v_cache, Tensor? cache_seqlens, Tensor? block_table, {_PER_HEAD}, *, {_OPTIONS}",
     "varlen": "Tensor q, Tensor k, Tensor? v, Tensor cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? seqused_k, Tensor? block_table,"
@@ -38,8 +39,11 @@ def _pair(found: Any, return_lse: bool, like: torch.Tensor) -> tuple[torch.Tenso
     return found if return_lse else (found, like.new_empty(0, dtype=torch.float32))
 
 
-def _find_dtype(q: torch.Tensor) -> torch.dtype:
+def _find_dtype(q: torch.Tensor, out_dtype: str | None) -> torch.dtype:
     """Of the result."""
+    if out_dtype is not None:
+        kind: torch.dtype = getattr(torch, out_dtype)
+        return kind
     return q.dtype if q.dtype in (torch.float16, torch.bfloat16) else torch.bfloat16
 
 
@@ -62,6 +66,7 @@ def _fake_decode(
     *_: Any,
     return_lse: bool = False,
     latent: int | None = None,
+    out_dtype: str | None = None,
     **__: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Shapes of the results."""
@@ -71,7 +76,7 @@ def _fake_decode(
     batch, length, heads, _width = q.shape
     columns = latent if v_cache is None else _count_columns(v_cache)
     lse = q.new_empty((batch, heads, length) if return_lse else 0, dtype=torch.float32)
-    return q.new_empty((batch, length, heads, columns), dtype=_find_dtype(q)), lse
+    return q.new_empty((batch, length, heads, columns), dtype=_find_dtype(q, out_dtype)), lse
 
 
 def _varlen(*tensors: Any, return_lse: bool = False, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -82,7 +87,14 @@ def _varlen(*tensors: Any, return_lse: bool = False, **options: Any) -> tuple[to
 
 
 def _fake_varlen(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor | None, *_: Any, return_lse: bool = False, latent: int | None = None, **__: Any
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor | None,
+    *_: Any,
+    return_lse: bool = False,
+    latent: int | None = None,
+    out_dtype: str | None = None,
+    **__: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Shapes of the results."""
     if q.dim() != 3:
@@ -90,7 +102,7 @@ def _fake_varlen(
     total, heads, _width = q.shape
     columns = latent if v is None else _count_columns(v)
     lse = q.new_empty((heads, total) if return_lse else 0, dtype=torch.float32)
-    return q.new_empty((total, heads, columns), dtype=_find_dtype(q)), lse
+    return q.new_empty((total, heads, columns), dtype=_find_dtype(q, out_dtype)), lse
 
 
 def _merge_parts(

@@ -208,6 +208,8 @@ def tune(  # type: ignore[misc]
     k_zero: Any = None,
     v_zero: Any = None,
     weights: Any = None,
+    out_dtype: Any = None,
+    out_descale: Any = None,
     return_lse: bool = False,
     layout: str = "bshd",
     chip: str | None = None,
@@ -234,7 +236,7 @@ def tune(  # type: ignore[misc]
     """
     functions = (score_mod, mask_mod, block_mask)
     options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
-    scales = (q_descale, k_descale, v_descale, k_zero, v_zero, weights)
+    scales = (q_descale, k_descale, v_descale, k_zero, v_zero, weights, out_dtype, out_descale)
     call = _explain.read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, **options)
     spent, name = read_budget(budget), _explain.get_chip(call.place, chip)
     if not background:
