@@ -49,6 +49,8 @@ class Problem:
     interleaved: bool
     #: "one", "heads" or "rows"; None for a pool of 16 bits or more.
     scales: str | None
+    #: Whether there are zero points beside them.
+    has_zeros: bool
     #: Whether rows, and the pool, are other than row-major without gaps.
     strided: tuple[bool, bool]
 
@@ -77,12 +79,20 @@ class Problem:
         if self.scales in given:
             arguments.append(("scales", f"tensor<{given[self.scales]}xf32>"))
             clauses += f" scales(%scales : {arguments[-1][1]})"
+            if self.has_zeros:
+                arguments.append(("zeros", arguments[-1][1]))
+                clauses += f" zeros(%zeros : {arguments[-1][1]})"
         arguments.append(("pool", pool))
         if self.scales == "rows":
             results.append(f"tensor<?x{self.page_size}x{self.heads}x1xf32>")
             arguments.append(("row_scales", results[-1]))
             clauses += f" row_scales(%row_scales : {results[-1]})"
             names = "%p, %s"
+            if self.has_zeros:
+                results.append(results[-1])
+                arguments.append(("row_zeros", results[-1]))
+                clauses += f" row_zeros(%row_zeros : {results[-1]})"
+                names = "%p, %s, %z"
         return _compiler.parse(
             f"func.func @append({', '.join(f'%{name}: {kind}' for name, kind in arguments)}) -> ({', '.join(results)}) {{\n"
             f"  {names} = attn.append %x to %pool at %slots{clauses} : {rows}, {pool}, {slots}\n"
@@ -101,6 +111,8 @@ def append(
     interleaved: bool = False,
     scales: Any = None,
     row_scales: Any = None,
+    zeros: Any = None,
+    row_zeros: Any = None,
     stream: int | None = None,
     chip: str | None = None,
 ) -> None:
@@ -117,13 +129,15 @@ def append(
     interleaved rotates element 2 * i with 2 * i + 1, not i with pairs + i
     scales      of a pool of 8 bits or less, float32: what its elements are to be multiplied by, one, or one for each head
     row_scales  [pages, page_size, kv_heads], float32, instead: is written as well, with a scale of each row as `quantize` chooses it
+    zeros       of integers, float32, one for each of `scales`: which numbers stand for 0, as `attention` takes them
+    row_zeros   of integers, float32, one for each of `row_scales`: is written as well, as `quantize` chooses them with zeros=True
     stream      as of `attention`
     chip        as of `attention`
 
     Queued once, without waiting. No gradients pass. Errors are those of `attention`, and TypeError for arrays that cannot be written.
     """
     given = {"rows": rows, "pool": pool, "slots": slots, "cos": cos, "sin": sin, "positions": positions}
-    given |= {"scales": scales, "row_scales": row_scales}
+    given |= {"scales": scales, "row_scales": row_scales, "zeros": zeros, "row_zeros": row_zeros}
     kind, known = ("append", bool(interleaved)), (False, None, None, None, False, "bshd", chip)
     # Nothing is returned, which is not that it was not known.
     if stream is None and _known.repeat(kind, known, given.values()) is not None:
@@ -154,6 +168,7 @@ def _compute(given: dict[str, Any], interleaved: bool, stream: int | None, chip:
     if interleaved and rotary is None:
         raise ValueError("expects interleaved with cos, sin and positions alone")
     scales = _read_scales(tensors, pool_dtype, given["scales"], given["row_scales"])
+    has_zeros = _read_zeros(tensors, pool_dtype, {name: given[name] for name in ("zeros", "row_zeros")})
     slots_dtype = _check_integers(tensors, "slots")
     strided = not _operands.normalize_strides(tensors["rows"], "rows"), not _operands.normalize_strides(tensors["pool"], "pool")
     for name in ("rows", "pool"):
@@ -164,10 +179,10 @@ def _compute(given: dict[str, Any], interleaved: bool, stream: int | None, chip:
             raise ValueError(f"expects {name} on the device of rows, {place}, but got {found_place}")
     if 0 in (tokens, pages, page_size):
         return
-    problem = Problem(dtype, pool_dtype, heads, head_dim, page_size, slots_dtype, rotary, interleaved, scales, strided)
+    problem = Problem(dtype, pool_dtype, heads, head_dim, page_size, slots_dtype, rotary, interleaved, scales, has_zeros, strided)
     device = _devices.get_device(*place, chip)
     kernel = device.get_kernel(problem, _schedules.Bucket.get(tokens, 1, 1))
-    order = ("rows", "slots", "cos", "sin", "positions", "scales", "pool", "row_scales")
+    order = ("rows", "slots", "cos", "sin", "positions", "scales", "zeros", "pool", "row_scales", "row_zeros")
     arguments, queue = _devices.run(device, kernel, [tensors[name] for name in order if name in tensors], rows, stream)
     if not device.is_host:
         attempt.learn([], _devices.find_places(kernel), arguments, kernel, queue)
@@ -235,23 +250,43 @@ def _read_scales(tensors: dict[str, _native.Tensor], pool_dtype: str, scales: An
         return None
     if len(given) != 1:
         raise ValueError(f"expects scales or row_scales for a pool of {pool_dtype}, but got {'both' if given else 'neither'}")
-    pages, page_size, heads, _ = tensors["pool"].shape
     if scales is None:
-        array, name, shape = row_scales, "row_scales", [pages, page_size, heads]
-    else:
-        array, name, shape = scales, "scales", [heads]
-    tensor = _frameworks.make_tensor(array, name, writable=scales is None)
+        _read_numbers(tensors, row_scales, "row_scales", is_written=True)
+        return "rows"
+    return "one" if _read_numbers(tensors, scales, "scales", is_written=False) else "heads"
+
+
+def _read_zeros(tensors: dict[str, _native.Tensor], pool_dtype: str, given: dict[str, Any]) -> bool:
+    """Adds what is there, and says whether something is."""
+    found = [name for name, array in given.items() if array is not None]
+    if not found:
+        return False
+    if pool_dtype not in ("int8", _operands.PACKED):
+        raise ValueError(f"expects {found[0]} for a pool of int8 or uint8 alone, but got some for {pool_dtype}")
+    for name in found:
+        of_scales = name.replace("zeros", "scales")
+        if of_scales not in tensors:
+            raise ValueError(f"expects {of_scales} beside {name}, but got none")
+        _read_numbers(tensors, given[name], name, is_written=name == "row_zeros")
+        if tensors[name].shape != tensors[of_scales].shape:
+            raise ValueError(f"expects {name} of the shape of {of_scales}, but got shape {tuple(given[name].shape)}")
+    return True
+
+
+def _read_numbers(tensors: dict[str, _native.Tensor], array: Any, name: str, *, is_written: bool) -> bool:
+    """Adds numbers of rows, which are written, or of heads, and says whether it is one for all."""
+    pages, page_size, heads, _ = tensors["pool"].shape
+    shape = [pages, page_size, heads] if is_written else [heads]
+    tensor = _frameworks.make_tensor(array, name, writable=is_written)
     if (dtype := _frameworks.get_dtype_name(tensor)) != "float32":
         raise TypeError(f"expects {name} of float32, but got {dtype}")
     found = list(tensor.shape)
-    is_one = scales is not None and all(size == 1 for size in found)
-    if found != shape and not is_one and not (scales is not None and found == [1, heads]):
-        raise ValueError(f"expects {name} of shape {tuple(shape)}{', or one' * (scales is not None)}, but got shape {tuple(found)}")
+    is_one = not is_written and all(size == 1 for size in found)
+    if found != shape and not is_one and not (not is_written and found == [1, heads]):
+        raise ValueError(f"expects {name} of shape {tuple(shape)}{', or one' * (not is_written)}, but got shape {tuple(found)}")
     if not _operands.fill_strides(tensor):
         raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {tensor.strides} elements")
-    tensor.shape = [1, 1, 1 if is_one else heads, 1] if scales is not None else [*shape, 1]
+    tensor.shape = [*shape, 1] if is_written else [1, 1, 1 if is_one else heads, 1]
     tensor.strides = _operands.get_row_major(tensor.shape)
     tensors[name] = tensor
-    if scales is None:
-        return "rows"
-    return "one" if is_one else "heads"
+    return is_one

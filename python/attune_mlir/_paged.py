@@ -13,8 +13,7 @@ if typing.TYPE_CHECKING:
     import torch
 
 
-#: Of 4 bits, of which there is one number more below 0.
-_LARGEST_PACKED = 7
+_INTEGERS = ("int8", "uint8")
 
 
 class PagedCache:
@@ -29,6 +28,8 @@ class PagedCache:
     k_descale     of a cache of 8 bits or less, float32: what keys and values are to be multiplied by, for `decode`; otherwise None.
     v_descale     [pages, page_size, kv_heads], which `append` chooses so that the largest element of each row is the largest there is;
                   or what the cache was given
+    k_zero        of a cache of integers with zero points, float32: which numbers stand for 0, one for each of k_descale and v_descale, for
+    v_zero        `decode`; otherwise None
     block_table   [sequences, pages of the longest], int32: which pages each sequence has
     lengths       [sequences], int32: how many keys each sequence has
 
@@ -51,6 +52,9 @@ class PagedCache:
         device: torch.device | str = "cpu",
         k_descale: torch.Tensor | None = None,
         v_descale: torch.Tensor | None = None,
+        zeros: bool = False,
+        k_zero: torch.Tensor | None = None,
+        v_zero: torch.Tensor | None = None,
         cos: torch.Tensor | None = None,
         sin: torch.Tensor | None = None,
         interleaved: bool = False,
@@ -60,6 +64,8 @@ class PagedCache:
         With torch.uint8 elements have 4 bits, from -7 to 7, two in a byte, as `decode` takes them; head_dim is a multiple of 32.
         Of a `dtype` of 8 bits or less, `k_descale` and `v_descale` are scales that are known before: float32, of one element or
         [1, kv_heads].
+        With `zeros`, integers have zero points: of each row, chosen beside its scale for its least and its largest element, or those of
+        `k_zero` and `v_zero`, of the shape of the scales that are given.
         With `cos` and `sin`, float32 [longest, pairs], `append` rotates keys by their place in the sequence, as `attune_mlir.append` does.
         """
         import torch
@@ -88,6 +94,8 @@ class PagedCache:
         self.k_descale = self._make_scales("k_descale", k_descale)
         self.v_descale = self._make_scales("v_descale", v_descale)
         self._is_calibrated = k_descale is not None, v_descale is not None
+        self.k_zero = self._make_zeros("k", k_zero, zeros, k_descale)
+        self.v_zero = self._make_zeros("v", v_zero, zeros, v_descale)
         self._check_tables(cos, sin, longest)
         self._tables = None if cos is None or sin is None else (cos.detach(), sin.detach())
         self._interleaved = interleaved
@@ -155,8 +163,8 @@ class PagedCache:
         """
         self._check_rows(k, v, slots.shape[0])
         rotary = None if self._tables is None else (*self._tables, positions)
-        self._put(slots, k, self.keys, self.k_descale, self._is_calibrated[0], rotary)
-        self._put(slots, v, self.values, self.v_descale, self._is_calibrated[1], None)
+        self._put(slots, k, self.keys, (self.k_descale, self.k_zero), self._is_calibrated[0], rotary)
+        self._put(slots, v, self.values, (self.v_descale, self.v_zero), self._is_calibrated[1], None)
 
     def release(self, sequence: int) -> None:
         """Gives the pages of a sequence back, which then has no keys."""
@@ -182,6 +190,29 @@ class PagedCache:
             raise ValueError(f"expects {name} on {self.keys.device}, but got {given.device}")
         if given.numel() != 1 and tuple(given.shape) != (1, kv_heads):
             raise ValueError(f"expects {name} to have one element, or shape (1, {kv_heads}), but got {tuple(given.shape)}")
+        return given
+
+    def _make_zeros(self, name: str, given: torch.Tensor | None, has_zeros: bool, of_scales: torch.Tensor | None) -> torch.Tensor | None:
+        """Of each row, or those that are given beside scales that are."""
+        import torch
+
+        dtype = str(self.keys.dtype).removeprefix("torch.")
+        if (has_zeros or given is not None) and dtype not in _INTEGERS:
+            raise ValueError(f"expects {'zeros' if given is None else f'{name}_zero'} for a cache of integers alone, but got {dtype}")
+        if not has_zeros:
+            if given is not None:
+                raise ValueError(f"expects no {name}_zero without zeros, but got one")
+            return None
+        if (given is None) != (of_scales is None):
+            present, absent = (f"{name}_descale", f"{name}_zero") if given is None else (f"{name}_zero", f"{name}_descale")
+            raise ValueError(f"expects {absent} beside {present} of a cache with zeros, but got none")
+        if given is None or of_scales is None:
+            return torch.zeros((*self.keys.shape[:3],), dtype=torch.float32, device=self.keys.device)
+        if given.dtype != torch.float32 or given.device != self.keys.device or given.shape != of_scales.shape:
+            raise ValueError(
+                f"expects {name}_zero like {name}_descale, torch.float32 of shape {tuple(of_scales.shape)} on {self.keys.device}, "
+                f"but got {given.dtype} of shape {tuple(given.shape)} on {given.device}"
+            )
         return given
 
     def _check_tables(self, cos: torch.Tensor | None, sin: torch.Tensor | None, longest: int) -> None:
@@ -215,14 +246,15 @@ class PagedCache:
         where: torch.Tensor,
         rows: torch.Tensor,
         pool: torch.Tensor,
-        scales: torch.Tensor | None,
+        numbers: tuple[torch.Tensor | None, torch.Tensor | None],
         is_given: bool,
         rotary: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None,
     ) -> None:
+        """`numbers` are scales and zero points."""
         import torch
 
+        scales, zeros = numbers
         if self._uses_kernel(rows, pool):
-            given = scales if is_given else None
             cos, sin, positions = rotary or (None, None, None)
             append(
                 _pack(rows),
@@ -232,8 +264,10 @@ class PagedCache:
                 sin=sin,
                 positions=positions,
                 interleaved=self._interleaved and rotary is not None,
-                scales=given,
+                scales=scales if is_given else None,
                 row_scales=None if is_given else scales,
+                zeros=zeros if is_given else None,
+                row_zeros=None if is_given else zeros,
             )
             return
         if rotary is not None:
@@ -242,19 +276,21 @@ class PagedCache:
         if scales is None:
             flat[where] = rows.to(pool.dtype)
             return
-        is_integer, is_packed = not pool.dtype.is_floating_point, pool.dtype == torch.uint8
-        largest = _LARGEST_PACKED if is_packed else torch.iinfo(pool.dtype).max if is_integer else torch.finfo(pool.dtype).max
+        bounds = _find_bounds(pool.dtype, zeros is not None)
         rows = rows.float()
-        if not is_given:
-            amounts = rows.abs()
-            own = torch.where(amounts < torch.inf, amounts, 0.0).amax(dim=-1) / largest
-            own = torch.where(own > 0, own.clamp(min=torch.finfo(torch.float32).tiny), 1.0)
-            scales.flatten(0, 1)[where] = scales = own
-        elif scales.numel() == 1:
-            scales = scales.reshape(1, 1)
+        if is_given:
+            scale, zero = (None if given is None else given.reshape(1, -1) for given in numbers)
+        else:
+            scale, zero = _choose_numbers(rows, bounds, zeros is not None)
+            for made, where_to in ((scale, scales), (zero, zeros)):
+                if made is not None and where_to is not None:
+                    where_to.flatten(0, 1)[where] = made
         # PyTorch makes NaN of what is too large, and has no such assignment for 8 bits.
-        quotients = (rows * (1 / scales)[..., None]).clamp(-largest, largest)
-        small = (quotients.round().nan_to_num(0) if is_integer else quotients).to(torch.int8 if is_packed else pool.dtype)
+        quotients = rows * (1 / scale)[..., None] if scale is not None else rows
+        quotients = (quotients if zero is None else quotients + zero[..., None]).clamp(*bounds)
+        is_packed = pool.dtype == torch.uint8
+        rounded = quotients if pool.dtype.is_floating_point else quotients.round().nan_to_num(0)
+        small = rounded.to(torch.int8 if is_packed else pool.dtype)
         if is_packed:
             lower, upper = small.chunk(2, dim=-1)
             small = (lower & 15) | (upper << 4)
@@ -306,6 +342,31 @@ class PagedCache:
     def _tell_lengths(self, sequences: Sequence[int]) -> None:
         if len(sequences):
             self.lengths[self._move(list(sequences))] = self._move([self._counts[s] for s in sequences]).to(self.lengths.dtype)
+
+
+def _find_bounds(dtype: torch.dtype, has_zeros: bool) -> tuple[float, float]:
+    """The least and the largest number of a pool; with zero points, integers go to one more below 0."""
+    import torch
+
+    if dtype.is_floating_point:
+        return -torch.finfo(dtype).max, torch.finfo(dtype).max
+    largest = 7.0 if dtype == torch.uint8 else 127.0
+    return -largest - has_zeros, largest
+
+
+def _choose_numbers(rows: torch.Tensor, bounds: tuple[float, float], has_zeros: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Scales, and zero points if there are any, of rows in float32, by what is finite of them."""
+    import torch
+
+    least, largest = bounds
+    tiny, is_finite = torch.finfo(torch.float32).tiny, rows.abs() < torch.inf
+    if not has_zeros:
+        own = torch.where(is_finite, rows.abs(), 0.0).amax(dim=-1) / largest
+        return torch.where(own > 0, own.clamp(min=tiny), 1.0), None
+    low, high = torch.where(is_finite, rows, torch.inf).amin(dim=-1), torch.where(is_finite, rows, -torch.inf).amax(dim=-1)
+    steps = largest - least
+    scale = torch.where(high > low, (high / steps - low / steps).clamp(min=tiny), 1.0)
+    return scale, least - torch.where(high < low, 0.0, low) * (1 / scale)
 
 
 def _pack(rows: torch.Tensor) -> torch.Tensor:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`append` and `quantize` as operators of PyTorch: attune::append, which writes its pool and the scales of its rows, and attune::quantize.
+"""`append` and `quantize` as operators of PyTorch: attune::append, which writes its pool and numbers of its rows, and attune::quantize.
 
 They are what torch.compile, torch.export and fake tensors see. Arguments are those of the functions; `dtype` is the name of a type.
 Zero points have no elements where none are wanted. No gradients pass. Plain calls do not come here.
@@ -15,11 +15,12 @@ from . import _append, _operands, _quantize, _torch
 
 _SCHEMAS = {
     "append": "Tensor rows, Tensor(a!) pool, Tensor slots, Tensor? cos=None, Tensor? sin=None, Tensor? positions=None,"
-    " Tensor? scales=None, Tensor(b!)? row_scales=None, *, bool interleaved=False, str? chip=None) -> ()",
+    " Tensor? scales=None, Tensor(b!)? row_scales=None, Tensor? zeros=None, Tensor(c!)? row_zeros=None,"
+    " *, bool interleaved=False, str? chip=None) -> ()",
     "quantize": "Tensor x, *, str dtype='float8_e4m3fn', int? scale_rows=1, bool smooth=False, bool rotate=False,"
     " bool zeros=False, str? chip=None) -> (Tensor, Tensor, Tensor)",
 }
-_NAMES = ("rows", "pool", "slots", "cos", "sin", "positions", "scales", "row_scales")
+_NAMES = ("rows", "pool", "slots", "cos", "sin", "positions", "scales", "row_scales", "zeros", "row_zeros")
 
 _library = torch.library.Library("attune", "FRAGMENT")
 for _name, _schema in _SCHEMAS.items():

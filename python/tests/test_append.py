@@ -162,6 +162,58 @@ def test_rotated_in_bytes(pairs, interleaved):
     assert (pool != expected).mean() < 0.01
 
 
+def make_zeros(rows, kind):
+    """Scales and zero points of rows, by what is finite of them."""
+    least, most = (F32(-8), F32(7)) if kind == np.uint8 else (F32(-128), F32(127))
+    finite = np.isfinite(rows)
+    low, high = np.where(finite, rows, np.inf).min(axis=-1), np.where(finite, rows, -np.inf).max(axis=-1)
+    with np.errstate(invalid="ignore"):
+        scales = np.where(high > low, np.maximum(high / (most - least) - low / (most - least), F32(2.0**-126)), F32(1)).astype(F32)
+    return scales, (least - np.where(high < low, F32(0), low) * (F32(1) / scales)).astype(F32)
+
+
+def narrow_with(rows, scales, zeros, kind):
+    least, most = (-8, 7) if kind == np.uint8 else (-128, 127)
+    with np.errstate(invalid="ignore", over="ignore"):
+        numbers = np.clip(rows * (F32(1) / scales)[..., None] + zeros[..., None], least, most)
+    numbers = np.nan_to_num(np.rint(numbers)).astype(np.int8)
+    if kind == np.int8:
+        return numbers
+    low, high = np.split(numbers, 2, axis=-1)
+    return ((low & 15) | (high << 4)).view(np.uint8)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+@pytest.mark.parametrize(("heads", "size"), [(2, 64), (5, 20), (3, 96)])
+def test_zero_points_of_rows(heads, size, kind):
+    if kind == np.uint8 and size % 32:
+        pytest.skip("bytes do not hold such rows")
+    rows = (make(1, 11, heads, size) + 5 * make(4, 11, heads, 1)).astype(F32)
+    rows[2], rows[3, 0, 1], rows[3, 0, 2], rows[4, 0, 3], rows[5] = 0, np.inf, -np.inf, np.nan, np.nan
+    pool, slots = make_pool(kind, heads, size), make_slots(11)
+    numbers = [make(seed, PAGES, PAGE_SIZE, heads).astype(F32) for seed in (3, 5)]
+    made = make_zeros(rows, kind)
+    expected = put(pool, slots, narrow_with(rows, *made, kind))
+    wanted = [put(before, slots, own) for before, own in zip(numbers, made, strict=True)]
+    attune.append(rows, pool, slots, row_scales=numbers[0], row_zeros=numbers[1])
+    for found, own in zip(numbers, wanted, strict=True):
+        np.testing.assert_allclose(found, own, rtol=1e-6, atol=1e-5)
+    # Products and sums are rounded once or twice.
+    assert (pool != expected).mean() < 0.003
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+@pytest.mark.parametrize("given", [(0.05, 2.5), ([0.05, 0.1], [2.5, -3.0])], ids=str)
+def test_zero_points_that_are_given(given, kind):
+    rows, pool, slots = make(1, 11, 2, 64).astype(np.float16), make_pool(kind, 2, 64), make_slots(11)
+    rows[0] *= 1000
+    scales, zeros = (np.array(numbers, F32) for numbers in given)
+    of_rows = (np.broadcast_to(numbers.reshape(1, -1), (11, 2)) for numbers in (scales, zeros))
+    expected = put(pool, slots, narrow_with(rows.astype(F32), *of_rows, kind))
+    attune.append(rows, pool, slots, scales=scales, zeros=zeros)
+    assert (pool != expected).mean() < 0.003
+
+
 def test_nothing():
     pool = make(2, PAGES, PAGE_SIZE, 2, 64).astype(np.float16)
     before = pool.copy()
@@ -207,6 +259,26 @@ NARROW, SCALES = np.zeros((2, 4, 2, 8), ml_dtypes.float8_e4m3fn), np.zeros((2, 4
         (ValueError, "but got both", {"pool": NARROW, "scales": np.ones(1, F32), "row_scales": SCALES}),
         (TypeError, "expects scales of float32, but got float64", {"pool": NARROW, "scales": np.ones(1)}),
         (ValueError, r"expects scales of shape \(2,\), or one, but got shape \(3,\)", {"pool": NARROW, "scales": np.ones(3, F32)}),
+        (
+            ValueError,
+            "expects zeros for a pool of int8 or uint8 alone, but got some for float8_e4m3fn",
+            {"pool": NARROW, "scales": np.ones(1, F32), "zeros": np.ones(1, F32)},
+        ),
+        (
+            ValueError,
+            "expects row_scales beside row_zeros, but got none",
+            {"pool": NARROW.view(np.int8), "scales": np.ones(1, F32), "row_zeros": SCALES},
+        ),
+        (
+            ValueError,
+            r"expects zeros of the shape of scales, but got shape \(2,\)",
+            {"pool": NARROW.view(np.int8), "scales": np.ones(1, F32), "zeros": np.ones(2, F32)},
+        ),
+        (
+            TypeError,
+            "expects row_zeros of float32, but got float64",
+            {"pool": NARROW.view(np.int8), "row_scales": SCALES, "row_zeros": np.zeros((2, 4, 2))},
+        ),
         (
             ValueError,
             r"expects row_scales of shape \(2, 4, 2\), but got shape \(2, 4, 1\)",

@@ -129,3 +129,88 @@ def test_explain_and_tune(dtype, nvidia, capfd):
     assert attune.explain(q, k, v, **options).source == "choice"
     with pytest.raises(ValueError, match="expects k_zero of the shape of k_descale"):
         attune.explain(q, k, v, **options, k_zero=torch.zeros(1))
+
+
+def fill(options, monkeypatch, *, kernel):
+    """A cache to which keys and values aside of 0 were appended, by one kernel or not, and these by sequences."""
+    held = [([], []) for _ in range(2)]
+    with monkeypatch.context() as patch:
+        if kernel:
+            patch.setattr(attune.PagedCache, "_uses_kernel", staticmethod(lambda rows, pool: True))
+        sizes = {"kv_heads": KV_HEADS, "head_dim": SIZE, "sequences": 2, "longest": 40}
+        cache = attune.PagedCache(12, 8, **sizes, zeros=True, **options)
+        for step, (sequences, counts) in enumerate((([0, 1], [7, 20]), ([0], [1]), ([1, 0], [3, 9]))):
+            k, v = make_aside(step, sum(counts), KV_HEADS, SIZE), make_aside(step + 10, sum(counts), KV_HEADS, SIZE)
+            cache.append(sequences, k, v, counts)
+            for sequence, parts in zip(sequences, zip(k.split(counts), v.split(counts), strict=True), strict=True):
+                for rows, part in zip(held[sequence], parts, strict=True):
+                    rows.append(part)
+    return cache, [tuple(torch.cat(rows) for rows in both) for both in held]
+
+
+@pytest.mark.parametrize("dtype", KINDS, ids=str)
+@pytest.mark.parametrize("given", [False, True])
+def test_caches(given, dtype, monkeypatch, nvidia):
+    """What a kernel appends, beside PyTorch's operations; and what is decoded of it, beside the rows as they were."""
+    options = {"dtype": dtype}
+    if given:
+        steps, place = (0.1, torch.tensor([[3.0, -2.0]])) if dtype == torch.int8 else (1.6, torch.tensor([[0.5, -0.25]]))
+        options |= {name: torch.full((1, KV_HEADS), steps) for name in ("k_descale", "v_descale")}
+        options |= {name: place for name in ("k_zero", "v_zero")}
+    (found, held), (expected, _) = (fill(options, monkeypatch, kernel=kernel) for kernel in (True, False))
+    for name in ("keys", "values", "k_descale", "v_descale", "k_zero", "v_zero"):
+        one, other = getattr(found, name), getattr(expected, name)
+        if one.is_floating_point():
+            torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-5)
+        else:
+            # Products and sums are rounded once or twice.
+            assert (one != other).float().mean() < 0.002, name
+    q = make(0, 2, 1, HEADS, SIZE)
+    scales = {name: getattr(found, name) for name in ("k_descale", "v_descale", "k_zero", "v_zero")}
+    out = attune.decode(q, found.keys, found.values, found.lengths, block_table=found.block_table, **scales, chip=nvidia)
+    for sequence, (k, v) in enumerate(held):
+        pages = found.block_table[sequence].long()
+        if given:
+            stored = (unpack(x[pages].flatten(0, 1)[: len(k)]) for x in (found.keys, found.values))
+            meant = [(x - place[..., None]) * steps for x in stored]
+        else:
+            numbers = ((found.keys, found.k_descale, found.k_zero), (found.values, found.v_descale, found.v_zero))
+            meant = [restore(*(x[pages].flatten(0, 1)[: len(k)] for x in parts)) for parts in numbers]
+            for rows, near, scale in zip((k, v), meant, (found.k_descale, found.v_descale), strict=True):
+                assert ((rows.float() - near).abs() <= 0.502 * scale[pages].flatten(0, 1)[: len(k), :, None] + 1e-3).all()
+        check(out[sequence], q[sequence], *meant)
+
+
+def test_compiled_steps():
+    """A step that writes a cache with zero points and reads it is one graph."""
+    caches = [
+        attune.PagedCache(8, 8, kv_heads=KV_HEADS, head_dim=SIZE, sequences=2, longest=16, dtype=torch.int8, zeros=True) for _ in range(2)
+    ]
+    q, k = make(0, 2, 1, HEADS, SIZE), make_aside(1, 2, KV_HEADS, SIZE)
+
+    def step(cache, q, k, slots, positions):
+        cache.write(k, k, slots, positions)
+        scales = {"k_descale": cache.k_descale, "v_descale": cache.v_descale, "k_zero": cache.k_zero, "v_zero": cache.v_zero}
+        return attune.decode(q, cache.keys, cache.values, cache.lengths, block_table=cache.block_table, **scales)
+
+    compiled = torch.compile(step, backend="aot_eager", fullgraph=True)
+    outs = [run(cache, q, k, *cache.reserve(range(2))) for run, cache in zip((step, compiled), caches, strict=True)]
+    assert torch.equal(*outs)
+
+
+def test_errors_of_caches():
+    sizes = {"kv_heads": KV_HEADS, "head_dim": SIZE, "sequences": 1, "longest": 8}
+    one = torch.ones(1)
+    for options, text in (
+        ({"dtype": torch.float8_e4m3fn, "zeros": True}, "expects zeros for a cache of integers alone, but got float8_e4m3fn"),
+        ({"zeros": True}, "expects zeros for a cache of integers alone, but got bfloat16"),
+        ({"dtype": torch.int8, "k_zero": one}, "expects no k_zero without zeros, but got one"),
+        ({"dtype": torch.int8, "zeros": True, "k_zero": one}, "expects k_descale beside k_zero of a cache with zeros, but got none"),
+        ({"dtype": torch.int8, "zeros": True, "v_descale": one}, "expects v_zero beside v_descale of a cache with zeros, but got none"),
+        (
+            {"dtype": torch.int8, "zeros": True, "k_descale": one, "k_zero": torch.ones(1, 2)},
+            r"expects k_zero like k_descale, torch.float32 of shape \(1,\) on cpu, but got torch.float32 of shape \(1, 2\)",
+        ),
+    ):
+        with pytest.raises(ValueError, match=text):
+            attune.PagedCache(1, 8, **sizes, **options)
