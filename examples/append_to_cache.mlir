@@ -2,7 +2,7 @@
 //
 // New tokens of a step, put into a cache of 8 bits in pages of 16 keys: keys are
 // rotated by their positions, and keys and values are rounded, with a scale for
-// each row. The pools are changed in place. What decodes from them is in
+// each row. One kernel changes both pools in place. What decodes from them is in
 // quantized_cache.mlir, with scales of pages.
 
 !rows = tensor<?x8x128xbf16>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A step of decoding: new keys and values are put into a cache in pages, which attention then reads. The host code
-// has the caller's pools alone, and launches in this order.
+// has the caller's pools alone, and launches in this order: keys and values are one kernel's.
 //
 // RUN: attune-opt %s --attune-compile="chip=sm_90a format=isa" | attune-opt --attune-bufferize-host --canonicalize | FileCheck %s
 // RUN: attune-opt %s --attune-compile="chip=gfx942 format=isa" | attune-opt --attune-bufferize-host --canonicalize | FileCheck %s
@@ -9,8 +9,7 @@
 // CHECK: func.func @step(%[[Q:[^:]+]]: {{[^%]+}}, %[[K:[^:]+]]: {{[^%]+}}, %[[V:[^:]+]]: {{[^%]+}}, %[[SLOTS:[^:]+]]: memref<4xi64>,
 // CHECK-SAME: %[[KEYS:[^:]+]]: memref<32x16x4x64xbf16>, %[[VALUES:[^:]+]]: memref<32x16x4x64xbf16>, %{{.+}}, %{{.+}}, %[[OUT:[^:]+]]: memref<4x1x16x64xbf16>) {
 // CHECK-NOT: memref.copy
-// CHECK: gpu.launch_func {{.+}} args(%[[K]] : {{.+}}, %[[SLOTS]] : memref<4xi64>, %[[KEYS]] :
-// CHECK: gpu.launch_func {{.+}} args(%[[V]] : {{.+}}, %[[SLOTS]] : memref<4xi64>, %[[VALUES]] :
+// CHECK: gpu.launch_func {{.+}} args(%[[K]] : {{.+}}, %[[SLOTS]] : memref<4xi64>, %[[KEYS]] : {{.+}}, %[[V]] : {{.+}}, %[[VALUES]] :
 // CHECK: gpu.launch_func {{.+}} args(%[[Q]] : {{.+}}, %[[KEYS]] : {{.+}}, %[[VALUES]] :
 
 !rows = tensor<4x4x64xbf16>

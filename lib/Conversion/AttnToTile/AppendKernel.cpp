@@ -2,7 +2,9 @@
 //
 // A workgroup has the heads of a token, or some of them: in memory they are
 // neighbours, where they come from and where they go. It reads a row in pieces
-// that are treated alike: both halves of what is rotated, and the rest.
+// that are treated alike: both halves of what is rotated, and the rest. Keys
+// and values of the same tokens share a kernel, of whose workgroups every
+// second one has values.
 
 #include "AppendKernel.h"
 #include "GradientRows.h"
@@ -42,7 +44,9 @@ public:
       : b(op.getLoc(), builder), op(op), operands(operands), rows(rows),
         lanes(lanes), rowType(TileType::get({rows}, b.getF32Type())) {}
 
-  void build();
+  /// `number` is that of the workgroup among those of the op, each `perTile`
+  /// heads of a token, or fewer.
+  void build(Value number, int64_t perTile);
 
 private:
   Value constant(int64_t value) {
@@ -57,7 +61,7 @@ private:
                                       memref::LoadOp::create(b, buffer, token));
   }
   /// Finds the token and the heads of the workgroup.
-  void locate();
+  void locate(Value number, int64_t perTile);
   /// The rows of a place of the pool, or of a buffer like it.
   Value viewPlace(Value buffer, Value page, Value row) {
     return viewPart(b, viewPart(b, buffer, page), row);
@@ -98,10 +102,9 @@ private:
 };
 } // namespace
 
-void AppendBuilder::locate() {
-  Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+void AppendBuilder::locate(Value number, int64_t perTile) {
   Value tiles = b.createOrFold<arith::CeilDivUIOp>(getSize(operands.rows, 1),
-                                                   constant(rows));
+                                                   constant(perTile));
   token = b.createOrFold<arith::DivUIOp>(number, tiles);
   firstHead = b.createOrFold<arith::MulIOp>(
       b.createOrFold<arith::RemUIOp>(number, tiles), constant(rows));
@@ -299,8 +302,8 @@ void AppendBuilder::buildRows(MutableArrayRef<Piece> pieces, Value page,
   }
 }
 
-void AppendBuilder::build() {
-  locate();
+void AppendBuilder::build(Value number, int64_t perTile) {
+  locate(number, perTile);
   // While it waits for the slot, which few tokens do not have. (Where rows are
   // copied as they are, LLVM moves the loads to the stores.)
   SmallVector<Piece> pieces = loadRows();
@@ -309,48 +312,122 @@ void AppendBuilder::build() {
   // Unsigned: what is below 0 is no slot either.
   Value exists =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, slot, places);
+  // Others may need more workgroups for a token.
+  if (perTile < rows)
+    exists = arith::AndIOp::create(
+        b, exists,
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, firstHead,
+                              getSize(operands.rows, 1)));
   auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
   b.setInsertionPointToStart(branch.thenBlock());
   buildRows(pieces, arith::DivUIOp::create(b, slot, page),
             arith::RemUIOp::create(b, slot, page));
 }
 
-void attune::outlineAppend(attn::AppendOp op, tile::TargetAttr target,
-                           SymbolTable &symbols) {
-  KernelOutliner outliner(op, symbols);
-  StringRef function = op->getParentOfType<func::FuncOp>().getName();
-  OutlinedKernel &kernel = outliner.addKernel((function + "_append").str());
+/// Passes what an op has to the kernel, by names with this behind them.
+static AppendOperands addOperands(attn::AppendOp op, KernelOutliner &outliner,
+                                  OutlinedKernel &kernel, StringRef suffix) {
   auto add = [&](Value tensor, StringRef name) {
-    return tensor ? kernel.addArgument(outliner.getInput(tensor, name))
+    return tensor ? kernel.addArgument(
+                        outliner.getInput(tensor, (name + suffix).str()))
                   : Value();
   };
-  Value rows = outliner.getInput(op.getRows(), "rows");
+  auto update = [&](Value result, Value tensor, StringRef name) {
+    return tensor ? kernel.addArgument(outliner.makeUpdate(
+                        cast<OpResult>(result), tensor, (name + suffix).str()))
+                  : Value();
+  };
   AppendOperands operands;
-  operands.rows = kernel.addArgument(rows);
+  operands.rows = add(op.getRows(), "rows");
   operands.slots = add(op.getSlots(), "slots");
   operands.cos = add(op.getCos(), "cos");
   operands.sin = add(op.getSin(), "sin");
   operands.positions = add(op.getPositions(), "positions");
   operands.scales = add(op.getScales(), "scales");
   operands.zeros = add(op.getZeros(), "zeros");
-  operands.pool = kernel.addArgument(outliner.makeUpdate(
-      cast<OpResult>(op.getNewPool()), op.getPool(), "pool"));
-  if (op.getRowScales())
-    operands.rowScales = kernel.addArgument(outliner.makeUpdate(
-        cast<OpResult>(op.getNewScales()), op.getRowScales(), "row_scales"));
-  if (op.getRowZeros())
-    operands.rowZeros = kernel.addArgument(outliner.makeUpdate(
-        cast<OpResult>(op.getNewZeros()), op.getRowZeros(), "row_zeros"));
+  operands.pool = update(op.getNewPool(), op.getPool(), "pool");
+  operands.rowScales =
+      update(op.getNewScales(), op.getRowScales(), "row_scales");
+  operands.rowZeros = update(op.getNewZeros(), op.getRowZeros(), "row_zeros");
+  return operands;
+}
 
-  int64_t warps = op.getScheduleAttr().getNumWarps(), lanes = target.getLanes();
-  LaneRows ofWarp(getWidestPiece(op), op.getRowsType().getElementTypeBitWidth(),
-                  lanes);
-  int64_t heads = warps * ofWarp.rows;
-  AppendBuilder(kernel.getBody(), op, operands, heads, lanes).build();
-  HostProduct grid;
+attn::AppendOp attune::findPairedAppend(attn::AppendOp op) {
+  attn::AppendOp other;
+  for (Operation *next = op->getNextNode(); next && !other;
+       next = next->getNextNode())
+    other = dyn_cast<attn::AppendOp>(next);
+  // Tokens are as many as slots.
+  int64_t heads = op.getRowsType().getDimSize(1);
+  if (!other || other.getSlots() != op.getSlots() ||
+      ShapedType::isDynamic(heads) ||
+      other.getRowsType().getDimSize(1) != heads)
+    return {};
+  for (OpOperand &own : op.getDpsInitsMutable())
+    if (llvm::is_contained(other->getOperands(), own.get()))
+      return {};
+  for (OpOperand &changed : other.getDpsInitsMutable())
+    if (llvm::is_contained(op->getOperands(), changed.get()))
+      return {};
+  // Results are there behind both.
+  bool isUsedBetween = llvm::any_of(op->getUsers(), [&](Operation *user) {
+    Operation *inBlock = op->getBlock()->findAncestorOpInBlock(*user);
+    return !inBlock || !other->isBeforeInBlock(inBlock);
+  });
+  return isUsedBetween ? attn::AppendOp() : other;
+}
+
+void attune::outlineAppends(ArrayRef<attn::AppendOp> ops,
+                            tile::TargetAttr target, SymbolTable &symbols) {
+  // In front of the last one, where all operands are there.
+  attn::AppendOp last = ops.back();
+  KernelOutliner outliner(last, symbols);
+  StringRef function = last->getParentOfType<func::FuncOp>().getName();
+  OutlinedKernel &kernel = outliner.addKernel((function + "_append").str());
+  int64_t warps = 0, lanes = target.getLanes();
+  for (attn::AppendOp op : ops)
+    warps = std::max(warps, op.getScheduleAttr().getNumWarps());
+  SmallVector<AppendOperands, 2> operands;
+  SmallVector<int64_t, 2> heads;
+  for (attn::AppendOp op : ops) {
+    std::string suffix =
+        operands.empty() ? "" : std::to_string(operands.size());
+    operands.push_back(addOperands(op, outliner, kernel, suffix));
+    LaneRows ofWarp(getWidestPiece(op),
+                    op.getRowsType().getElementTypeBitWidth(), lanes);
+    heads.push_back(warps * ofWarp.rows);
+  }
+  int64_t perTile = *llvm::min_element(heads);
+  OpBuilder &body = kernel.getBody();
+  Location loc = last.getLoc();
+  Value number = gpu::BlockIdOp::create(body, loc, gpu::Dimension::x);
+  if (ops.size() == 1) {
+    AppendBuilder(body, last, operands[0], perTile, lanes)
+        .build(number, perTile);
+  } else {
+    // Neighbouring workgroups have one token.
+    Value two = arith::ConstantIndexOp::create(body, loc, 2);
+    Value part = arith::RemUIOp::create(body, loc, number, two);
+    Value rest = arith::DivUIOp::create(body, loc, number, two);
+    Value isFirst =
+        arith::CmpIOp::create(body, loc, arith::CmpIPredicate::eq, part,
+                              arith::ConstantIndexOp::create(body, loc, 0));
+    auto branch =
+        scf::IfOp::create(body, loc, isFirst, /*withElseRegion=*/true);
+    for (auto [i, block] :
+         llvm::enumerate(ArrayRef{branch.thenBlock(), branch.elseBlock()})) {
+      OpBuilder inner = OpBuilder::atBlockBegin(block);
+      AppendBuilder(inner, ops[i], operands[i], heads[i], lanes)
+          .build(rest, perTile);
+    }
+  }
+  Value rows = outliner.getInput(last.getRows(), "rows");
+  HostProduct grid{static_cast<int64_t>(ops.size())};
   grid.factors.push_back({rows, /*dim=*/0});
-  grid.factors.push_back({rows, /*dim=*/1, /*per=*/heads});
+  grid.factors.push_back({rows, /*dim=*/1, /*per=*/perTile});
   kernel.setGrid(std::move(grid));
   kernel.setBlock(warps * lanes);
   outliner.finish();
+  for (attn::AppendOp op : ops.drop_back())
+    op->erase();
 }

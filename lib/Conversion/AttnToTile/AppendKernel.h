@@ -11,9 +11,13 @@
 
 namespace attune {
 
-/// Replaces the op by a kernel.
-void outlineAppend(attn::AppendOp op, tile::TargetAttr target,
-                   mlir::SymbolTable &symbols);
+/// A later op that appends rows of the same tokens to another pool, as of keys
+/// and of values, where one kernel can do both; or null.
+attn::AppendOp findPairedAppend(attn::AppendOp op);
+
+/// Replaces one op, or two that are paired, by a kernel.
+void outlineAppends(llvm::ArrayRef<attn::AppendOp> ops, tile::TargetAttr target,
+                    mlir::SymbolTable &symbols);
 
 } // namespace attune
 

@@ -399,6 +399,25 @@ outlineEach(ModuleOp module, SymbolTable &symbols,
       });
 }
 
+/// Makes kernels of appends, of which two may share one.
+static LogicalResult outlineEachAppend(ModuleOp module, SymbolTable &symbols) {
+  DenseSet<attn::AppendOp> outlined;
+  return forEachWithTarget<attn::AppendOp>(
+      module, [&](attn::AppendOp op, tile::TargetAttr target) -> LogicalResult {
+        if (outlined.contains(op))
+          return success();
+        SmallVector<attn::AppendOp, 2> ops{op};
+        if (attn::AppendOp other = findPairedAppend(op))
+          ops.push_back(other);
+        for (attn::AppendOp each : ops)
+          if (failed(checkScheduled(cast<TunableOpInterface>(*each))))
+            return failure();
+        outlined.insert_range(ops);
+        outlineAppends(ops, target, symbols);
+        return success();
+      });
+}
+
 void ConvertAttnToTile::runOnOperation() {
   ModuleOp module = getOperation();
   SymbolTable symbols(module);
@@ -416,8 +435,7 @@ void ConvertAttnToTile::runOnOperation() {
       outlineEach<attn::MergeOp>(module, symbols, outlineMerge);
   LogicalResult quantized =
       outlineEach<attn::QuantizeOp>(module, symbols, outlineQuantize);
-  LogicalResult appended =
-      outlineEach<attn::AppendOp>(module, symbols, outlineAppend);
+  LogicalResult appended = outlineEachAppend(module, symbols);
   if (failed(result) || failed(merged) || failed(quantized) || failed(appended))
     signalPassFailure();
 }

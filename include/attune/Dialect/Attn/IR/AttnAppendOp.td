@@ -44,6 +44,9 @@ def Attn_AppendOp : Attn_Op<"append", [
     `row_zeros`, which are made and written as `row_scales` are. Rows are quantized with them as `attn.quantize` does it: to all integers that there
     are, from -128 or -8 on.
 
+    Keys and values take an op each. Two of a block that have the same slots and a known, equal number of heads, and different pools, become one kernel, unless
+    something between them reads what the first one has changed.
+
     **Preconditions**
     - The head size is static and at least 1, no static size exceeds 2147483647 (append_c1), and rows and pool agree on heads and head size, of which a pool that is `packed` has half (append_c2).
     - There is a slot for each token (append_c3).
