@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from . import _operands
 from ._append import append, check_packed_pairs, takes
@@ -14,6 +15,8 @@ if typing.TYPE_CHECKING:
 
 
 _INTEGERS = ("int8", "uint8")
+#: Scales and zero points.
+_Numbers: TypeAlias = "tuple[torch.Tensor | None, torch.Tensor | None]"
 
 
 class PagedCache:
@@ -163,8 +166,25 @@ class PagedCache:
         """
         self._check_rows(k, v, slots.shape[0])
         rotary = None if self._tables is None else (*self._tables, positions)
-        self._put(slots, k, self.keys, (self.k_descale, self.k_zero), self._is_calibrated[0], rotary)
-        self._put(slots, v, self.values, (self.v_descale, self.v_zero), self._is_calibrated[1], None)
+        of_keys, of_values = (self.k_descale, self.k_zero), (self.v_descale, self.v_zero)
+        if self._uses_kernel(k, self.keys) and self._uses_kernel(v, self.values):
+            self._append(slots, (k, v), (of_keys, of_values), rotary)
+            return
+        self._put(slots, k, self.keys, of_keys, self._is_calibrated[0], rotary)
+        self._put(slots, v, self.values, of_values, self._is_calibrated[1], None)
+
+    def _append(
+        self, slots: torch.Tensor, rows: tuple[torch.Tensor, torch.Tensor], numbers: tuple[_Numbers, _Numbers], rotary: Any
+    ) -> None:
+        """Both by one kernel."""
+        named: dict[str, Any] = {"interleaved": self._interleaved and rotary is not None}
+        for prefix, (scales, zeros), is_given in zip(("", "value_"), numbers, self._is_calibrated, strict=True):
+            row = "" if is_given else "row_"
+            named |= {f"{prefix}{row}scales": scales, f"{prefix}{row}zeros": zeros}
+        if rotary is not None:
+            named |= dict(zip(("cos", "sin", "positions"), rotary, strict=True))
+        keys, values = map(_pack, rows)
+        append(keys, self.keys, slots, values=values, value_pool=self.values, **named)
 
     def release(self, sequence: int) -> None:
         """Gives the pages of a sequence back, which then has no keys."""
@@ -246,30 +266,14 @@ class PagedCache:
         where: torch.Tensor,
         rows: torch.Tensor,
         pool: torch.Tensor,
-        numbers: tuple[torch.Tensor | None, torch.Tensor | None],
+        numbers: _Numbers,
         is_given: bool,
         rotary: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None,
     ) -> None:
-        """`numbers` are scales and zero points."""
+        """By PyTorch's operations; `numbers` are scales and zero points."""
         import torch
 
         scales, zeros = numbers
-        if self._uses_kernel(rows, pool):
-            cos, sin, positions = rotary or (None, None, None)
-            append(
-                _pack(rows),
-                pool,
-                where,
-                cos=cos,
-                sin=sin,
-                positions=positions,
-                interleaved=self._interleaved and rotary is not None,
-                scales=scales if is_given else None,
-                row_scales=None if is_given else scales,
-                zeros=zeros if is_given else None,
-                row_zeros=None if is_given else zeros,
-            )
-            return
         if rotary is not None:
             rows = _rotate(rows, *rotary, interleaved=self._interleaved)
         flat = pool.flatten(0, 1)

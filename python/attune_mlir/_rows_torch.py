@@ -16,11 +16,13 @@ from . import _append, _operands, _quantize, _torch
 _SCHEMAS = {
     "append": "Tensor rows, Tensor(a!) pool, Tensor slots, Tensor? cos=None, Tensor? sin=None, Tensor? positions=None,"
     " Tensor? scales=None, Tensor(b!)? row_scales=None, Tensor? zeros=None, Tensor(c!)? row_zeros=None,"
-    " *, bool interleaved=False, str? chip=None) -> ()",
+    " Tensor? values=None, Tensor(d!)? value_pool=None, Tensor? value_scales=None, Tensor(e!)? value_row_scales=None,"
+    " Tensor? value_zeros=None, Tensor(f!)? value_row_zeros=None, *, bool interleaved=False, str? chip=None) -> ()",
     "quantize": "Tensor x, *, str dtype='float8_e4m3fn', int? scale_rows=1, bool smooth=False, bool rotate=False,"
     " bool zeros=False, str? chip=None) -> (Tensor, Tensor, Tensor)",
 }
-_NAMES = ("rows", "pool", "slots", "cos", "sin", "positions", "scales", "row_scales", "zeros", "row_zeros")
+_NUMBERS = ("scales", "row_scales", "zeros", "row_zeros")
+_NAMES = ("rows", "pool", "slots", "cos", "sin", "positions", *_NUMBERS, "values", "value_pool", *(f"value_{name}" for name in _NUMBERS))
 
 _library = torch.library.Library("attune", "FRAGMENT")
 for _name, _schema in _SCHEMAS.items():

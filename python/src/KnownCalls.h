@@ -31,7 +31,7 @@ struct View {
   }
 };
 
-constexpr size_t kMaxInputs = 15, kMaxRank = 4;
+constexpr size_t kMaxInputs = 16, kMaxRank = 4;
 /// Results and workspaces of a call that is known.
 constexpr size_t kMaxMade = 16;
 /// Device types and a type code of DLPack.

@@ -214,6 +214,34 @@ def test_zero_points_that_are_given(given, kind):
     assert (pool != expected).mean() < 0.003
 
 
+@pytest.mark.parametrize("interleaved", [None, False, True])
+@pytest.mark.parametrize("kinds", [(F32, F32), (np.float16, np.int8), (np.uint8, ml_dtypes.float8_e4m3fn), (np.int8, np.uint8)], ids=str)
+def test_keys_and_values(kinds, interleaved):
+    """Those of one call are those of a call for each."""
+    k, v, slots = make(1, 11, 3, 64).astype(np.float16), make(6, 11, 3, 96).astype(np.float16), make_slots(11)
+    found, expected = ([make_pool(kind, 3, size) for kind, size in zip(kinds, (64, 96), strict=True)] for _ in range(2))
+    own = {}
+    if interleaved is not None:
+        angles = make(3, 40, 16).astype(F32)
+        own = {"cos": np.cos(angles), "sin": np.sin(angles), "positions": np.arange(11, dtype=np.int32), "interleaved": interleaved}
+    numbers = [{}, {}], [{}, {}]
+    for one in numbers:
+        for given, kind in zip(one, kinds, strict=True):
+            if np.dtype(kind).itemsize == 1:
+                given["row_scales"] = np.ones((PAGES, PAGE_SIZE, 3), F32)
+            if kind == np.uint8:
+                given["row_zeros"] = np.ones((PAGES, PAGE_SIZE, 3), F32)
+    attune.append(k, expected[0], slots, **own, **numbers[0][0])
+    attune.append(v, expected[1], slots, **numbers[0][1])
+    of_values = {f"value_{name}": array for name, array in numbers[1][1].items()}
+    attune.append(k, found[0], slots, **own, **numbers[1][0], values=v, value_pool=found[1], **of_values)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.view(np.uint8), other.view(np.uint8))
+    for one, other in zip(*numbers, strict=True):
+        for name, array in one.items():
+            np.testing.assert_array_equal(array, other[name])
+
+
 def test_nothing():
     pool = make(2, PAGES, PAGE_SIZE, 2, 64).astype(np.float16)
     before = pool.copy()
@@ -242,6 +270,18 @@ NARROW, SCALES = np.zeros((2, 4, 2, 8), ml_dtypes.float8_e4m3fn), np.zeros((2, 4
             ValueError,
             r"expects rows and pool to have equal heads .* but got shapes \(3, 2, 8\) and \(2, 4, 1, 8\)",
             {"pool": POOL[:, :, :1]},
+        ),
+        (ValueError, "expects values and value_pool, but got no value_pool", {"values": ROWS}),
+        (ValueError, "expects values and value_pool, but got no values", {"value_pool": POOL}),
+        (
+            ValueError,
+            r"expects rows and values to have equal tokens and heads, but got shapes \(3, 2, 8\) and \(3, 1, 8\)",
+            {"values": ROWS[:, :1], "value_pool": POOL[:, :, :1]},
+        ),
+        (
+            ValueError,
+            "expects value_scales or value_row_scales for a pool of int8, but got neither",
+            {"values": ROWS, "value_pool": NARROW.view(np.int8)},
         ),
         (TypeError, "expects slots of int32 or int64, but got float32", {"slots": np.zeros(3, F32)}),
         (ValueError, r"expects slots of shape \(3,\) without gaps, but got shape \(2,\)", {"slots": SLOTS[:2]}),

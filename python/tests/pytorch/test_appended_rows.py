@@ -117,3 +117,16 @@ def test_known_calls(device, monkeypatch, capfd):
     with pytest.raises(ValueError, match="expects slots of shape"):
         append(slots=torch.arange(4))
     assert len(re.findall("driver: cuLaunchKernel grid 5,1,1 ", capfd.readouterr().err)) == 5
+
+
+def test_known_steps(device, monkeypatch, capfd):
+    """A cache is written by one launch, which goes the short way from the second step on."""
+    monkeypatch.setenv("FAKE_DRIVER_TRACE", "1")
+    monkeypatch.setattr(attune.PagedCache, "_uses_kernel", staticmethod(lambda rows, pool: True))
+    calls, compute = [], _append._compute
+    monkeypatch.setattr(_append, "_compute", lambda *arguments: calls.append(arguments) or compute(*arguments))
+    cache = attune.PagedCache(12, 8, **SIZES, dtype=torch.int8, zeros=True, cos=torch.ones(40, 32), sin=torch.ones(40, 32))
+    for step in range(3):
+        cache.append([0, 1], make(step, 2, 2, 64), make(step, 2, 2, 64))
+    assert len(calls) == 1
+    assert len(re.findall("driver: cuLaunchKernel grid 4,1,1 ", capfd.readouterr().err)) == 3

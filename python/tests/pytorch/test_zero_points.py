@@ -156,7 +156,7 @@ def test_caches(given, dtype, monkeypatch, nvidia):
     if given:
         steps, place = (0.1, torch.tensor([[3.0, -2.0]])) if dtype == torch.int8 else (1.6, torch.tensor([[0.5, -0.25]]))
         options |= {name: torch.full((1, KV_HEADS), steps) for name in ("k_descale", "v_descale")}
-        options |= {name: place for name in ("k_zero", "v_zero")}
+        options |= dict.fromkeys(("k_zero", "v_zero"), place)
     (found, held), (expected, _) = (fill(options, monkeypatch, kernel=kernel) for kernel in (True, False))
     for name in ("keys", "values", "k_descale", "v_descale", "k_zero", "v_zero"):
         one, other = getattr(found, name), getattr(expected, name)
