@@ -4,6 +4,7 @@
 import itertools
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 from conftest import reference
@@ -112,6 +113,27 @@ def test_decode(seq_q, has_pages):
     out = attune.decode(q, k, v, np.int32(lengths), causal=True, **options)
     for own_q, own_k, own_v, own_out in zip(q, keys, values, out, strict=True):
         check(own_out, compute_alone(own_q, own_k, own_v, causal=True)[0])
+
+
+@pytest.mark.parametrize("kind", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])
+def test_results_of_8_bits(kind):
+    """Results are divided by a scale of their head, rounded, and at most the largest number."""
+    rng = np.random.default_rng(8)
+    q, k, v = make(rng, 2, 3, HEADS, SIZE), make(rng, 2, 41, KV_HEADS, SIZE), make(rng, 2, 41, KV_HEADS, SIZE)
+    largest, digits = float(ml_dtypes.finfo(kind).max), float(ml_dtypes.finfo(kind).eps)
+    scales = np.float32([0.01, 0.5, 0.1 / largest, 1])
+    options = {"out_dtype": kind, "out_descale": scales}
+    out, lse = attune.decode(q, k, v, return_lse=True, causal=True, **options)
+    given = np.zeros_like(out)
+    assert attune.attention(q, k, v, causal=True, out=given, out_descale=scales[None]) is given
+    np.testing.assert_array_equal(given.view(np.uint8), out.view(np.uint8))
+    expected, of_sums = reference(q, k, v, causal=True)
+    check(lse, of_sums)
+    exact = np.clip(expected / scales[:, None], -largest, largest)
+    assert out.dtype == kind and (np.abs(out.astype(np.float64)) == largest).any()
+    error = np.abs(out.astype(np.float64) - exact)
+    assert (error <= np.abs(exact) * digits * 0.51 + 4e-3 / scales[:, None]).all()
+    assert (out == exact.astype(kind)).mean() > 0.8
 
 
 def test_empty():

@@ -28,6 +28,14 @@ def test_attention(dtype):
     assert attune.explain(*inputs).device == "cpu"
 
 
+def test_results_of_8_bits():
+    inputs, scales = make_inputs(seq_q=5, seq_k=40), np.float32([0.01, 0.1])
+    out = attune.attention(*map(jax.numpy.asarray, inputs), out_dtype="float8_e4m3fn", out_descale=jax.numpy.asarray(scales))
+    assert isinstance(out, jax.Array) and out.dtype == jax.numpy.float8_e4m3fn
+    expected = attune.attention(*inputs, out_dtype="float8_e4m3fn", out_descale=scales)
+    np.testing.assert_array_equal(np.asarray(out).view(np.uint8), expected.view(np.uint8))
+
+
 def test_zero_size():
     q, k, v = (jax.numpy.asarray(x) for x in make_inputs(seq_q=0, seq_k=5))
     out = attune.attention(q, k, v)
