@@ -6,6 +6,7 @@
 
 #include "KernelBody.h"
 #include "KeySource.h"
+#include "LoopPlan.h"
 #include "MergeKernel.h"
 #include "NarrowRows.h"
 #include "OnlineSoftmax.h"
@@ -43,8 +44,6 @@ public:
   void build();
 
 private:
-  /// Says on the loop over key blocks what the passes on tiles make of it.
-  void planLoop(scf::ForOp loop);
   tile::MmaScope getScope() {
     return schedule.getMmaWarps() > 1 ? tile::MmaScope::Warpgroup
                                       : tile::MmaScope::Warp;
@@ -148,6 +147,8 @@ private:
   Value headsQ;
   /// Of HalfRows; null where queries are multiplied as they are.
   Value rowFactors;
+  /// Of the block; rows of the role that restages.
+  KeyRows keyRows;
   /// Of the elements of each row, by which the zero points of keys are
   /// multiplied; null where there are none.
   Value querySums;
@@ -217,7 +218,14 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   SmallVector<Value> inputs{scores};
   if (querySums)
     inputs.push_back(b.broadcast(querySums, type));
-  size_t own = inputs.size();
+  // The number of the input of a row; 0 where there is none.
+  auto addRow = [&](Value row) {
+    if (row)
+      inputs.push_back(b.broadcast(row, type, /*dim=*/1));
+    return row ? inputs.size() - 1 : 0;
+  };
+  size_t ofKey = addRow(keyRows.ofScores),
+         zeroOf = addRow(keyRows.zerosOfScores), own = inputs.size();
   llvm::append_range(inputs, regionTiles.get(op.getScore()));
   return b.map(
       type, inputs,
@@ -225,7 +233,9 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
         Value score = args[0];
         ValueRange place = args.take_back(2);
         if (querySums) {
-          Value zero = factors.getZeroOfScore(inner, loc, block, place[1]);
+          Value zero =
+              zeroOf ? args[zeroOf]
+                     : factors.getZeroOfScore(inner, loc, block, place[1]);
           score = math::FmaOp::create(inner, loc,
                                       arith::NegFOp::create(inner, loc, zero),
                                       args[1], score);
@@ -236,7 +246,8 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
           };
           score = arith::MulFOp::create(
               inner, loc, score,
-              factors.getOfScore(inner, loc, block, locate, place[1]));
+              factors.getOfScore(inner, loc, block, locate, place[1],
+                                 ofKey ? args[ofKey] : Value()));
         }
         if (takesUnscaled)
           return score;
@@ -309,6 +320,7 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
   auto scoreType = TileType::get({sizes.blockM, sizes.blockN}, b.getF32Type());
   KeySource::Block place = source->getBlock(b, blocks->getFirst(b, block));
   Value row = source->getRow(b, place);
+  keyRows = sizes.restages ? factors.read(b, place, sizes.blockN) : KeyRows();
 
   SmallVector<Value, 2> keys = loadParts(
       sizes.blockN, keyType, [&](TileType type, int64_t column) -> Value {
@@ -319,6 +331,7 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
                     inBounds(op.getHeadDimQK(), sizes.headDimQK), column);
       });
   regionTiles.load(b, sizes.blockM, sizes.blockN, at.firstRow, place.first);
+  OperandFactors::handOver(b, keyRows);
   Value scores = b.fill(scoreType, 0);
   // The shorter part, which is waited for, comes first.
   for (auto [query, key] :
@@ -333,7 +346,8 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
   });
 
   auto getFactor = [&](OpBuilder &inner, Location loc, ValueRange args) {
-    return factors.getOfWeight(inner, loc, place, args[1]);
+    return keyRows.ofWeights ? args.front()
+                             : factors.getOfWeight(inner, loc, place, args[1]);
   };
   auto isKept = [&](OpBuilder &inner, Location loc, ValueRange args) {
     auto [head, query] = at.locateRow(inner, loc, args[0], /*clamp=*/false);
@@ -341,12 +355,16 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
     return dropout->isKept(inner, loc, at.batch, head, headsQ, query, key);
   };
   auto getZero = [&](OpBuilder &inner, Location loc, ValueRange args) {
-    return factors.getZeroOfWeight(inner, loc, place, args[1]);
+    return keyRows.zerosOfWeights
+               ? args.front()
+               : factors.getZeroOfWeight(inner, loc, place, args[1]);
   };
   Value weights = softmax.takeBlock(
       scores, state,
-      factors.ofWeights() ? TileBuilder::Body(getFactor) : nullptr,
-      dropout ? TileBuilder::Body(isKept) : nullptr, getZero);
+      {factors.ofWeights() ? TileBuilder::Body(getFactor) : nullptr,
+       keyRows.ofWeights},
+      dropout ? TileBuilder::Body(isKept) : nullptr,
+      {getZero, keyRows.zerosOfWeights});
   addProducts(weights, valueTiles(keys, row), state);
   return state;
 }
@@ -483,27 +501,6 @@ void BodyBuilder::storeLogs(Value lse, Value buffer) {
                         tile::StorePath::Direct);
 }
 
-void BodyBuilder::planLoop(scf::ForOp loop) {
-  using Tile = tile::TileDialect;
-  if (schedule.getOverlap() != schedule::Overlap::None)
-    loop->setAttr(
-        Tile::kOverlapAttrName,
-        tile::OverlapAttr::get(b.getContext(), schedule.getRescaleLate()
-                                                   ? tile::Overlap::Late
-                                                   : tile::Overlap::Early));
-  if (schedule.getOverlap() == schedule::Overlap::PingPong)
-    loop->setAttr(Tile::kPingPongAttrName, b.getUnitAttr());
-  // What a role computes runs beside what others multiply, and products that
-  // are added up beside each other.
-  if (sizes.columnRoles > 1)
-    loop->setAttr(Tile::kDeferWaitsAttrName, b.getUnitAttr());
-  if (schedule.getSplitMasked())
-    loop->setAttr(Tile::kSplitAttrName, b.getUnitAttr());
-  if (schedule.getUnroll() > 1)
-    loop->setAttr(Tile::kUnrollAttrName,
-                  b.getI64IntegerAttr(schedule.getUnroll()));
-}
-
 std::optional<attn::Dropout> attune::readDropout(ImplicitLocOpBuilder &b,
                                                  attn::AttentionOpInterface op,
                                                  const KernelInputs &inputs) {
@@ -571,7 +568,7 @@ void BodyBuilder::buildTile() {
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
                                  initial.getValues());
-  planLoop(loop);
+  planLoop(loop, schedule, sizes.columnRoles);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

@@ -48,6 +48,8 @@ struct KernelSizes {
   int64_t blockM, blockN, headDimQK, headDimV;
   /// AttentionProblem::getMultipliedType().
   mlir::Type multipliedType;
+  /// hasRestagingRole().
+  bool restages;
   /// Lanes that share a row of the accumulator, each with a sum of its own.
   int64_t partialSums;
   /// What keys and values may take.

@@ -301,10 +301,20 @@ Value OnlineSoftmax::addBias(Value rows) {
                });
 }
 
+SmallVector<Value, 2> ColumnBody::getInputs(TileBuilder &b, Value tile) const {
+  SmallVector<Value, 2> inputs{tile};
+  if (row)
+    inputs.push_back(b.broadcast(
+        row,
+        cast<TileType>(tile.getType())
+            .withElementType(cast<TileType>(row.getType()).getElementType()),
+        /*dim=*/1));
+  return inputs;
+}
+
 Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
-                               TileBuilder::Body factor,
-                               TileBuilder::Body isKept,
-                               TileBuilder::Body zero) {
+                               ColumnBody factor, TileBuilder::Body isKept,
+                               ColumnBody zero) {
   auto scoreType = cast<TileType>(scores.getType());
   // Maxima ignore NaN, which reaches the output through the weights.
   Value max, outgrown, shift, rescale;
@@ -360,49 +370,49 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
   return weights;
 }
 
+/// A weight times what `factor` gives, which of keys that are not seen may be
+/// anything, but in a row.
+static Value multiplySeen(OpBuilder &inner, Location loc, Value weight,
+                          const ColumnBody &factor, ValueRange args) {
+  Value product =
+      arith::MulFOp::create(inner, loc, weight, factor.body(inner, loc, args));
+  if (factor.row)
+    return product;
+  Value none = constantF32(inner, loc, 0);
+  Value isSeen = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::UNE,
+                                       weight, none);
+  return arith::SelectOp::create(inner, loc, isSeen, product, none);
+}
+
 void OnlineSoftmax::addZeros(Value weights, SoftmaxState &state,
-                             TileBuilder::Body zero) {
+                             ColumnBody zero) {
   Type f32 = b.getF32Type();
   auto type = cast<TileType>(weights.getType());
   // As they are multiplied with values: the product of a value and its zero
   // point, which is as large, has the same error.
   Value terms =
-      b.map(type.withElementType(f32), weights,
+      b.map(type.withElementType(f32), zero.getInputs(b, weights),
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
               Value exact = arith::ExtFOp::create(inner, loc, f32, args[0]);
-              // Of keys that are not seen, it may be anything.
-              Value none = constantF32(inner, loc, 0);
-              Value isSeen = arith::CmpFOp::create(
-                  inner, loc, arith::CmpFPredicate::UNE, exact, none);
-              Value product = arith::MulFOp::create(
-                  inner, loc, exact, zero(inner, loc, args.drop_front()));
-              return arith::SelectOp::create(inner, loc, isSeen, product, none);
+              return multiplySeen(inner, loc, exact, zero, args.drop_front());
             });
   state.zeros = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add,
                                        terms, state.zeros);
 }
 
-Value OnlineSoftmax::roundWeights(Value weights, TileBuilder::Body factor,
+Value OnlineSoftmax::roundWeights(Value weights, ColumnBody factor,
                                   TileBuilder::Body isKept) {
   Type weightType = attn::getWeightType(op);
   return b.map(
-      cast<TileType>(weights.getType()).withElementType(weightType), weights,
+      cast<TileType>(weights.getType()).withElementType(weightType),
+      factor.getInputs(b, weights),
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value exact = args[0];
-        if (factor) {
-          // Of keys that are not seen, it may be anything.
-          Value zero = constantF32(inner, loc, 0);
-          Value isSeen = arith::CmpFOp::create(
-              inner, loc, arith::CmpFPredicate::UNE, exact, zero);
-          exact = arith::SelectOp::create(
-              inner, loc, isSeen,
-              arith::MulFOp::create(inner, loc, exact,
-                                    factor(inner, loc, args.drop_front())),
-              zero);
-        }
+        if (factor)
+          exact = multiplySeen(inner, loc, exact, factor, args.drop_front());
         if (isKept)
           exact = arith::SelectOp::create(inner, loc,
-                                          isKept(inner, loc, args.drop_front()),
+                                          isKept(inner, loc, args.take_back(2)),
                                           exact, constantF32(inner, loc, 0));
         auto weight = arith::TruncFOp::create(inner, loc, weightType, exact);
         if (bias)

@@ -21,8 +21,10 @@ public:
   mlir::Value map(tile::TileType type, mlir::ValueRange inputs, Body body) {
     return tile::MapOp::create(*this, type, inputs, body);
   }
-  mlir::Value broadcast(mlir::Value rows, tile::TileType type) {
-    return tile::BroadcastOp::create(*this, type, rows);
+  /// Repeats what belongs to rows, or with `dim` 1 to columns.
+  mlir::Value broadcast(mlir::Value numbers, tile::TileType type,
+                        uint64_t dim = 0) {
+    return tile::BroadcastOp::create(*this, type, numbers, dim);
   }
   /// Each row times a number.
   mlir::Value scaleRows(mlir::Value tile, mlir::Value factors);
@@ -32,6 +34,19 @@ public:
   /// A scalar, also inside of a map.
   static mlir::Value constant(mlir::OpBuilder &builder, mlir::Location loc,
                               double value);
+};
+
+/// What is computed for the numbers of a row and a column of a block, if there
+/// is a `body`. With a `row`, the number that a column has there, which is
+/// finite, comes first.
+struct ColumnBody {
+  TileBuilder::Body body;
+  mlir::Value row;
+
+  explicit operator bool() const { return static_cast<bool>(body); }
+  /// What a map of a tile of this type takes beside `tile`.
+  llvm::SmallVector<mlir::Value, 2> getInputs(TileBuilder &b,
+                                              mlir::Value tile) const;
 };
 
 /// What is known of each row after some blocks of keys: the number that is
@@ -106,8 +121,8 @@ public:
   /// f32, `isKept` whether dropout leaves it, and `zero` what it is multiplied
   /// by to be a part of `zeros`, if there are any.
   mlir::Value takeBlock(mlir::Value scores, SoftmaxState &state,
-                        TileBuilder::Body factor, TileBuilder::Body isKept,
-                        TileBuilder::Body zero);
+                        ColumnBody factor, TileBuilder::Body isKept,
+                        ColumnBody zero);
   /// After the last block: completes the sums of the rows.
   void complete(SoftmaxState &state);
   /// After that: adds to each row a logit that has no value. `logit` gives it,
@@ -144,11 +159,10 @@ private:
   /// What of the weights is left after the maximum was raised.
   mlir::Value getFactor(mlir::Value maxBefore, mlir::Value shift);
   /// The weights of a block, in the type that values are multiplied with.
-  mlir::Value roundWeights(mlir::Value weights, TileBuilder::Body factor,
+  mlir::Value roundWeights(mlir::Value weights, ColumnBody factor,
                            TileBuilder::Body isKept);
   /// Adds the zero points of the values of a block.
-  void addZeros(mlir::Value weights, SoftmaxState &state,
-                TileBuilder::Body zero);
+  void addZeros(mlir::Value weights, SoftmaxState &state, ColumnBody zero);
   /// What `zero` is multiplied by for each row of a result.
   mlir::Value getShares(const SoftmaxState &state, mlir::Value inverse);
   /// Raises the maximum where a row has outgrown it, and does all that follows

@@ -3,7 +3,9 @@
 #include "OperandFactors.h"
 #include "OnlineSoftmax.h"
 #include "Views.h"
+#include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -100,7 +102,8 @@ Value OperandFactors::loadOfKey(OpBuilder &inner, Location loc,
 
 Value OperandFactors::getOfScore(OpBuilder &inner, Location loc,
                                  const KeySource::Block &block,
-                                 LocateRow locateRow, Value column) const {
+                                 LocateRow locateRow, Value column,
+                                 Value ofKey) const {
   Value factor = sharedOfScores;
   if (query.scales && variesByRow()) {
     auto [head, row] = locateRow();
@@ -112,9 +115,49 @@ Value OperandFactors::getOfScore(OpBuilder &inner, Location loc,
         load(inner, loc, query, query.buffer, place.batchQ, head, row));
   }
   if (key.scales && variesByKey(key))
-    factor = multiply(inner, loc, factor,
-                      loadOfKey(inner, loc, key, key.buffer, block, column));
+    factor = multiply(
+        inner, loc, factor,
+        ofKey ? ofKey : loadOfKey(inner, loc, key, key.buffer, block, column));
   return factor;
+}
+
+KeyRows OperandFactors::read(TileBuilder &b, const KeySource::Block &block,
+                             int64_t keys) const {
+  auto type = tile::TileType::get({keys}, b.getF32Type());
+  auto readRow = [&](const Operand &operand, Value numbers,
+                     bool ofWeights) -> Value {
+    if (!numbers || !operand.scales || !variesByKey(operand))
+      return {};
+    return b.map(
+        type, ValueRange(),
+        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          Value number =
+              loadOfKey(inner, loc, operand, numbers, block, args[0]);
+          if (!ofWeights)
+            return number;
+          // Of keys that are not seen, it may be anything, but their weights
+          // are to stay 0.
+          Value isFinite = arith::CmpFOp::create(
+              inner, loc, arith::CmpFPredicate::OLE,
+              math::AbsFOp::create(inner, loc, number),
+              TileBuilder::constant(inner, loc,
+                                    std::numeric_limits<float>::max()));
+          return arith::SelectOp::create(inner, loc, isFinite, number,
+                                         TileBuilder::constant(inner, loc, 0));
+        });
+  };
+  return {readRow(key, key.buffer, /*ofWeights=*/false),
+          readRow(key, key.zeros, /*ofWeights=*/false),
+          readRow(value, value.buffer, /*ofWeights=*/true),
+          readRow(value, value.zeros, /*ofWeights=*/true)};
+}
+
+void OperandFactors::handOver(TileBuilder &b, KeyRows &rows) {
+  for (Value *row : {&rows.ofScores, &rows.zerosOfScores, &rows.ofWeights,
+                     &rows.zerosOfWeights})
+    if (*row)
+      *row = tile::HandOverOp::create(b, *row, uint64_t(kRestagedStages),
+                                      b.getStringAttr("restage"));
 }
 
 Value OperandFactors::getOfWeight(OpBuilder &inner, Location loc,

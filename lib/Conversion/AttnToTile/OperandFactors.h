@@ -8,11 +8,18 @@
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_OPERANDFACTORS_H
 
 #include "KeySource.h"
+#include "OnlineSoftmax.h"
 
 namespace attune {
 
 /// Says which scales kernels cannot multiply by.
 llvm::LogicalResult checkScales(attn::AttentionOp op);
+
+/// What scales and zero points say of each key of a block: a row of f32 each;
+/// null what all keys share, or there is none of. Those of weights are finite.
+struct KeyRows {
+  mlir::Value ofScores, zerosOfScores, ofWeights, zerosOfWeights;
+};
 
 /// The factors of a tile of queries. Those that all of its elements share are
 /// loaded once, in front of its loop.
@@ -44,10 +51,17 @@ public:
         (query.scales && variesByRow()) || (key.scales && variesByKey(key));
     return varies ? mlir::Value() : sharedOfScores;
   }
-  /// The factor of a score of a row and a column of a block.
+  /// The rows of a block of so many keys, which are then not read by those who
+  /// multiply, once for each of their rows, but by a role that restages. What
+  /// is read stands in front of handOver(), which others wait for.
+  KeyRows read(TileBuilder &b, const KeySource::Block &block,
+               int64_t keys) const;
+  static void handOver(TileBuilder &b, KeyRows &rows);
+  /// The factor of a score of a row and a column of a block, whose key has
+  /// `ofKey` if that is known.
   mlir::Value getOfScore(mlir::OpBuilder &inner, mlir::Location loc,
                          const KeySource::Block &block, LocateRow locateRow,
-                         mlir::Value column) const;
+                         mlir::Value column, mlir::Value ofKey) const;
   /// That of the weight of a column of a block.
   mlir::Value getOfWeight(mlir::OpBuilder &inner, mlir::Location loc,
                           const KeySource::Block &block,

@@ -133,6 +133,13 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.storedValueType = op.getValue().getType().getElementType();
   problem.packsKey = op.getPackedKey();
   problem.packsValue = op.getPackedValue();
+  bool hasPages = op.getPages() != nullptr;
+  for (auto [scales, zeros] :
+       {std::pair(attn::getKeyScales(op), op.getKeyZeros()),
+        {attn::getValueScales(op), op.getValueZeros()}})
+    if (attn::variesAlong(op, scales, 's') ||
+        (hasPages && attn::variesAlong(op, scales, 'b')))
+      problem.numbersOfKey += zeros ? 2 : 1;
   problem.typeOfWeights = attn::getWeightType(op);
   problem.resultType = op.getResult().getType().getElementType();
   problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&

@@ -98,6 +98,14 @@ bool attune::widensValues(const AttentionProblem &problem,
   return isNarrower(problem.getValueType(), problem.getWeightType(), schedule);
 }
 
+bool attune::hasRestagingRole(const AttentionProblem &problem,
+                              const AttentionKnobs &schedule,
+                              TargetAttr target) {
+  return schedule.getProducerWarps() > 1 &&
+         (widensKeys(problem, schedule) || widensValues(problem, schedule) ||
+          transposesValues(problem, schedule, target));
+}
+
 bool attune::computingWarpsTranspose(const AttentionProblem &problem,
                                      const AttentionKnobs &schedule,
                                      TargetAttr target) {
@@ -187,6 +195,42 @@ static void addHandedOver(const AttentionProblem &problem,
     layout.addRing(1, factors, rows);
 }
 
+/// A ring of tiles that the copy engine moves, or warpgroups multiply.
+static void addTiles(Type element, int64_t stages, int64_t rows,
+                     int64_t columns, bool byWarpgroups, TargetAttr target,
+                     tile::SharedMemoryLayout &layout) {
+  int64_t atomColumns =
+      byWarpgroups ? target.getSwizzleAtom(columns, element) : 0;
+  layout.addRing(stages, rows * columns * element.getIntOrFloatBitWidth() / 8,
+                 atomColumns);
+}
+
+/// What warpgroups want otherwise than it is stored, and what the role that
+/// sees to it reads for others.
+static void addRestaged(const AttentionProblem &problem,
+                        const AttentionKnobs &schedule, TargetAttr target,
+                        tile::SharedMemoryLayout &layout) {
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
+  int64_t dV = getPaddedHeadDims(problem, atom).v, keys = schedule.getBlockN(),
+          roles = countColumnRoles(schedule);
+  auto add = [&](Type element, int64_t rows, int64_t columns) {
+    addTiles(element, kRestagedStages, rows, columns, /*byWarpgroups=*/true,
+             target, layout);
+  };
+  if (transposesValues(problem, schedule, target))
+    add(problem.getValueType(), dV, keys);
+  if (widensKeys(problem, schedule))
+    for (int64_t columns : getColumnParts(problem, atom, roles))
+      add(problem.getMultipliedType(schedule), keys, columns);
+  if (widensValues(problem, schedule) && !problem.isLatent)
+    for (int64_t i = 0; i < roles; ++i)
+      add(problem.getWeightType(), keys, dV / roles);
+  if (hasRestagingRole(problem, schedule, target))
+    for (int64_t i = 0; i < problem.numbersOfKey; ++i)
+      layout.addRing(kRestagedStages,
+                     keys * static_cast<int64_t>(sizeof(float)), keys);
+}
+
 int64_t attune::getSharedBytes(const AttentionProblem &problem,
                                const AttentionKnobs &schedule,
                                TargetAttr target) {
@@ -219,10 +263,7 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
     return layout.getBytes();
   }
   auto add = [&](Type element, int64_t stages, int64_t rows, int64_t columns) {
-    int64_t atomColumns =
-        byWarpgroups ? target.getSwizzleAtom(columns, element) : 0;
-    layout.addRing(stages, rows * columns * element.getIntOrFloatBitWidth() / 8,
-                   atomColumns);
+    addTiles(element, stages, rows, columns, byWarpgroups, target, layout);
   };
   // A query that no loop loads again has one slot.
   bool isPersistent = schedule.getPersistent() != Persistent::None;
@@ -243,18 +284,7 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   auto addTile = [&](Type element, int64_t rows, int64_t columns) {
     layout.addTiles(rows * columns * element.getIntOrFloatBitWidth() / 8);
   };
-  if (transposesValues(problem, schedule, target)) {
-    constexpr int64_t kStages = 2;
-    add(valueType, kStages, dV, schedule.getBlockN());
-  }
-  for (int64_t columns : getColumnParts(problem, atom, roles))
-    if (widensKeys(problem, schedule))
-      add(problem.getMultipliedType(schedule), kWidenedStages,
-          schedule.getBlockN(), columns);
-  for (int64_t i = 0; !problem.isLatent && i < roles; ++i)
-    if (widensValues(problem, schedule))
-      add(problem.getWeightType(), kWidenedStages, schedule.getBlockN(),
-          dV / roles);
+  addRestaged(problem, schedule, target, layout);
   if (roles > 1)
     addHandedOver(problem, schedule, layout);
   else if (!schedule.getPInRegisters())

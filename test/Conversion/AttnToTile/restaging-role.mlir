@@ -43,3 +43,27 @@ func.func @widened(%q: tensor<1x1x256x128xbf16>, %k: tensor<1x1x256x128xi8>) -> 
   %o = attn.attention %q, %k, %k schedule(<blockM = 128, blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 8, qInRegisters = 0>) : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xi8>, tensor<1x1x256x128xi8>
   return %o : tensor<1x1x256x128xbf16>
 }
+
+// A role that widens reads scales of keys, and hands rows of them over, in which those of values are finite: weights of keys that are not seen stay 0.
+// CHECK-LABEL: gpu.func @rows_of_restaging_kernel
+// CHECK: scf.for
+// CHECK: %[[KEYS:.+]] = tile.map() {
+// CHECK: memref.load
+// CHECK-NEXT: tile.yield
+// CHECK: %[[VALUES:.+]] = tile.map() {
+// CHECK: %[[NUMBER:.+]] = memref.load
+// CHECK: %[[FINITE:.+]] = arith.cmpf ole
+// CHECK: arith.select %[[FINITE]], %[[NUMBER]], %{{.+}} : f32
+// CHECK: tile.load {{.*}}xi8
+// CHECK: %[[K:.+]] = tile.hand_over %[[KEYS]] stages 2 role "restage" : <64xf32, registers>
+// CHECK: %[[V:.+]] = tile.hand_over %[[VALUES]] stages 2 role "restage" : <64xf32, registers>
+// CHECK: tile.mma
+// CHECK: tile.broadcast %[[K]] dim 1
+// CHECK: tile.broadcast %[[V]] dim 1
+// CHECK-NOT: arith.cmpf une
+// CHECK: tile.mma
+func.func @rows_of_restaging(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x128x64xi8>, %ks: tensor<1x2x128x1xf32>) -> tensor<1x2x64x64xbf16> {
+  %o = attn.attention %q, %k, %k key_scales(%ks : tensor<1x2x128x1xf32>) value_scales(%ks : tensor<1x2x128x1xf32>)
+    schedule(<blockM = 64, mmaWarps = 4, producerWarps = 8, qInRegisters = 0>) : tensor<1x2x64x64xbf16>, tensor<1x2x128x64xi8>, tensor<1x2x128x64xi8>
+  return %o : tensor<1x2x64x64xbf16>
+}

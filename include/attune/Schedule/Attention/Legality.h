@@ -89,6 +89,8 @@ struct AttentionProblem {
   mlir::Type storedKeyType = {}, storedValueType = {};
   /// Whether bytes of keys, or of values, hold two columns each.
   bool packsKey = false, packsValue = false;
+  /// How many scales and zero points each key has of its own.
+  int64_t numbersOfKey = 0;
   /// As which weights are multiplied by values; null where it is `elementType`.
   mlir::Type typeOfWeights = {};
   /// Of the result; null where it is `elementType`.
@@ -181,9 +183,13 @@ bool widensKeys(const AttentionProblem &problem,
 bool widensValues(const AttentionProblem &problem,
                   const AttentionKnobs &schedule);
 
-/// Slots of what a role of its own widens: those of a step are written while
-/// those of the one before are multiplied.
-inline constexpr int64_t kWidenedStages = 2;
+/// Slots of what a role of its own restages: those of a step are written while
+/// those of the one before are read.
+inline constexpr int64_t kRestagedStages = 2;
+
+/// Whether there is such a role.
+bool hasRestagingRole(const AttentionProblem &problem,
+                      const AttentionKnobs &schedule, tile::TargetAttr target);
 
 /// Whether the copy engine loads these tiles; elements are read one by one
 /// where it does not.

@@ -299,6 +299,9 @@ void TilePromoteToShared::promote(HandOverOp handOver) {
   b.setInsertionPoint(handOver);
   PutTileOp::create(b, loc, channel, element, handOver.getInput(),
                     handOver.getRoleAttr());
+  // Rows take registers from when they are read on.
+  if (type.getRank() == 1)
+    b.setInsertionPoint(firstUserInBlock(handOver));
   auto get = GetOp::create(b, loc, channelType.getTileType(), channel, element,
                            /*pending=*/0);
   if (!llvm::all_of(result.getUses(), isOperand)) {
