@@ -6,9 +6,12 @@
 #include "HostKernel.h"
 #include "Runtime.h"
 #include "attune/Target/TargetRegistry.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/MemAlloc.h"
 #include <cstring>
+#include <numeric>
+#include <random>
 
 using namespace mlir;
 using namespace attune;
@@ -181,18 +184,28 @@ static Error checkLeftZero(const HostKernel &kernel,
   return Error::success();
 }
 
+/// The numbers of clusters in the order in which they run.
+static std::vector<int64_t> orderClusters(int64_t count,
+                                          const HostOptions &options) {
+  std::vector<int64_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  if (options.anyOrder && options.seed != 0)
+    llvm::shuffle(order.begin(), order.end(), std::mt19937_64(options.seed));
+  return order;
+}
+
 static Error runWorkgroups(const HostKernel &kernel, const LaunchShape &shape,
-                           Workgroup &group) {
+                           const HostOptions &options, Workgroup &group) {
   // A kernel whose checks are off may do anything.
   llvm::CrashRecoveryContext::Enable();
   llvm::CrashRecoveryContext recovery;
   bool finished = recovery.RunSafely([&] {
-    bool goesOn = true;
-    for (int64_t z = 0; z < shape.grid[2] && goesOn; ++z)
-      for (int64_t y = 0; y < shape.grid[1] && goesOn; ++y)
-        for (int64_t x = 0; x < shape.grid[0] && goesOn;
-             x += kernel.clusterSize)
-          goesOn = group.run(x, y, z);
+    int64_t ofRow = shape.grid[0] / kernel.clusterSize,
+            ofPlane = ofRow * shape.grid[1];
+    for (int64_t number : orderClusters(ofPlane * shape.grid[2], options))
+      if (!group.run(number % ofRow * kernel.clusterSize,
+                     number / ofRow % shape.grid[1], number / ofPlane))
+        break;
   });
   if (finished)
     return Error::success();
@@ -249,7 +262,7 @@ Error HostDevice::launch(Kernel &loaded, const LaunchShape &shape,
   Workgroup group(launch, reports, counters);
   if (auto error = group.prepare())
     return error;
-  if (auto error = runWorkgroups(kernel, shape, group)) {
+  if (auto error = runWorkgroups(kernel, shape, options, group)) {
     ++faults;
     return error;
   }

@@ -98,6 +98,7 @@ HostOptions RunOptions::getHostOptions() const {
       host.checks |= static_cast<unsigned>(check);
   }
   host.seed = hostSeed;
+  host.anyOrder = hostAnyOrder;
   host.maxThreads = maxThreads;
   host.maxSteps = maxSteps;
   return host;
@@ -118,8 +119,10 @@ llvm::Error RunOptions::checkNoHostOptions() const {
                                      option.ArgStr);
     return llvm::Error::success();
   };
-  return llvm::joinErrors(llvm::joinErrors(check(checks), check(hostSeed)),
-                          llvm::joinErrors(check(maxThreads), check(maxSteps)));
+  llvm::Error seed = llvm::joinErrors(check(hostSeed), check(hostAnyOrder)),
+              most = llvm::joinErrors(check(maxThreads), check(maxSteps));
+  return llvm::joinErrors(llvm::joinErrors(check(checks), std::move(seed)),
+                          std::move(most));
 }
 
 llvm::Expected<func::FuncOp> RunOptions::chooseFunction(ModuleOp module) const {

@@ -51,6 +51,10 @@ struct HostOptions {
   /// asynchronous copies land. With 0 the threads take turns, and a copy lands
   /// when it is waited for.
   uint64_t seed = 0;
+  /// Whether it decides the order of workgroups as well, which run in that of
+  /// their numbers otherwise. One that waits for those before it may then wait
+  /// for ever.
+  bool anyOrder = false;
   /// Most threads of a launch, all workgroups together.
   int64_t maxThreads = int64_t(1) << 18;
   /// Most times that a thread may start a loop over; one that stands for a

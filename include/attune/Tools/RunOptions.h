@@ -95,6 +95,11 @@ struct RunOptions {
       llvm::cl::desc("Order in which --device=host runs threads and lets "
                      "asynchronous copies land; 0 is in turn and late"),
       llvm::cl::init(0), llvm::cl::cat(category)};
+  Opt<bool> hostAnyOrder{
+      "host-any-order",
+      llvm::cl::desc("With --host-seed, that of workgroups as well: not for "
+                     "kernels whose workgroups wait for those before them"),
+      llvm::cl::init(false), llvm::cl::cat(category)};
   Opt<int64_t> maxThreads{
       "max-threads",
       llvm::cl::desc("Most threads of a launch with --device=host"),
