@@ -359,8 +359,7 @@ static LogicalResult checkPutTile(tile::PutTileOp op,
              : checkOfAtoms(op, op.getValue().getType(), context);
 }
 
-/// That tile-allocate-shared has been there.
-static LogicalResult checkPlace(Operation *op, std::optional<int64_t> offset) {
+LogicalResult attune::checkPlace(Operation *op, std::optional<int64_t> offset) {
   if (offset)
     return success();
   return op->emitOpError() << "expects a place in shared memory; run "
@@ -496,6 +495,7 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case([](tile::AnyOp any) { return checkAny(any); })
             .Case([](tile::SwapColumnsOp swap) { return checkSwap(swap); })
             .Case([](tile::OrderedOp ordered) { return checkOrdered(ordered); })
+            .Case([&](tile::JoinOp join) { return checkJoin(join, context); })
             .Case([&](tile::SpecializeOp roles) {
               return checkRoles(roles, context);
             })

@@ -31,7 +31,11 @@ llvm::LogicalResult checkScheduler(mlir::Operation *op, mlir::Value scheduler,
                                    const KernelContext &context);
 llvm::LogicalResult checkBarrier(tile::BarrierOp op,
                                  const KernelContext &context);
+/// That tile-allocate-shared has been there.
+llvm::LogicalResult checkPlace(mlir::Operation *op,
+                               std::optional<int64_t> offset);
 llvm::LogicalResult checkOrdered(tile::OrderedOp op);
+llvm::LogicalResult checkJoin(tile::JoinOp op, const KernelContext &context);
 
 } // namespace attune
 

@@ -5,6 +5,9 @@
 // barriers where they meet, before its count, and what they do after the count
 // that it waited for: so what a workgroup adds is there before the next one
 // starts to. Atomic operations alone do not order others on every chip.
+//
+// tile.join: one thread counts, with fences likewise, and leaves to the others
+// what it has found in a word of workgroup memory.
 
 #include "KernelContext.h"
 #include "SharedMemory.h"
@@ -25,6 +28,38 @@ struct OrderedPattern : KernelPattern<tile::OrderedOp> {
   LogicalResult
   matchAndRewrite(tile::OrderedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+};
+
+struct JoinPattern : KernelPattern<tile::JoinOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::JoinOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+
+/// Where the threads meet that come to an op together: all warps of a workgroup
+/// have one barrier. Of a role, each warpgroup has its own.
+class Meeting {
+public:
+  Meeting(OpBuilder &b, Location loc, const KernelContext &context)
+      : b(b), loc(loc), context(context), hasRoles(!context.roles.empty()) {}
+
+  void meet() {
+    if (hasRoles)
+      meetInGroup(b, loc, context);
+    else
+      gpu::BarrierOp::create(b, loc);
+  }
+  /// True in one of them.
+  Value isFirst() {
+    return hasRoles ? isFirstOfGroup(b, loc, context) : isThread(b, loc, 0);
+  }
+
+private:
+  OpBuilder &b;
+  Location loc;
+  const KernelContext &context;
+  bool hasRoles;
 };
 
 } // namespace
@@ -52,18 +87,11 @@ OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   StringRef scope = context.model->getDeviceScope();
-  // All warps of a workgroup have one barrier. Of a role, each warpgroup has
-  // its own, and counts for itself.
-  bool hasRoles = !context.roles.empty();
-  int64_t groups = hasRoles ? context.countWarpgroups(context.getWarps(op)) : 1;
-  auto meet = [&] {
-    if (hasRoles)
-      meetInGroup(b, loc, context);
-    else
-      gpu::BarrierOp::create(b, loc);
-  };
-  Value isFirst =
-      hasRoles ? isFirstOfGroup(b, loc, context) : isThread(b, loc, 0);
+  // Each warpgroup of a role counts for itself.
+  int64_t groups =
+      context.roles.empty() ? 1 : context.countWarpgroups(context.getWarps(op));
+  Meeting threads(b, loc, context);
+  Value isFirst = threads.isFirst();
   // How many have left when the workgroup of a turn may enter.
   auto countBefore = [&](Value turn) -> Value {
     Value count =
@@ -77,10 +105,10 @@ OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
     OpBuilder inner = waits.getThenBodyBuilder();
     spin(inner, loc, op.getCounter(), op.getIndex(), before);
     LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
-    meet();
+    threads.meet();
   }
   b.inlineBlockBefore(&op.getBody().front(), op);
-  meet();
+  threads.meet();
   auto leaves = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
   OpBuilder inner = leaves.getThenBodyBuilder();
   LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
@@ -100,8 +128,53 @@ OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
   return success();
 }
 
+LogicalResult JoinPattern::matchAndRewrite(tile::JoinOp op, OpAdaptor,
+                                           ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  StringRef scope = context.model->getDeviceScope();
+  Type i32 = b.getI32Type();
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  auto type = MemRefType::get({1}, i32, MemRefLayoutAttrInterface(), space);
+  Value zero = constant(b, loc, 0),
+        word = createSharedView(b, loc, type, *op.getOffset());
+  Meeting threads(b, loc, context);
+  // Behind what all of them have stored, and have read from the word before.
+  threads.meet();
+  auto counts =
+      scf::IfOp::create(b, loc, threads.isFirst(), /*withElseRegion=*/false);
+  OpBuilder inner = counts.getThenBodyBuilder();
+  auto literal = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(inner, loc, value, 32);
+  };
+  LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
+  Value before =
+      memref::AtomicRMWOp::create(inner, loc, arith::AtomicRMWKind::addi,
+                                  literal(1), op.getCounter(), op.getIndex());
+  Value now = arith::AddIOp::create(inner, loc, before, literal(1));
+  Value total = arith::IndexCastOp::create(inner, loc, i32, op.getTotal());
+  Value isLast =
+      arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::eq, now, total);
+  memref::StoreOp::create(
+      inner, loc, arith::ExtUIOp::create(inner, loc, i32, isLast), word, zero);
+  auto resets = scf::IfOp::create(inner, loc, isLast, /*withElseRegion=*/false);
+  inner = resets.getThenBodyBuilder();
+  LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
+  memref::StoreOp::create(inner, loc, literal(0), op.getCounter(),
+                          op.getIndex());
+  threads.meet();
+  Value found = arith::IndexCastOp::create(
+      b, loc, b.getIndexType(), memref::LoadOp::create(b, loc, word, zero));
+  // The same in all threads, which the back end cannot know.
+  found = context.model->emitFirstLane(b, loc, context.target, found);
+  b.replaceOpWithNewOp<arith::CmpIOp>(op, arith::CmpIPredicate::ne, found,
+                                      zero);
+  return success();
+}
+
 void attune::populateOrderedPatterns(TypeConverter &converter,
                                      RewritePatternSet &patterns,
                                      const KernelContext &context) {
-  patterns.add<OrderedPattern>(converter, patterns.getContext(), context);
+  patterns.add<OrderedPattern, JoinPattern>(converter, patterns.getContext(),
+                                            context);
 }

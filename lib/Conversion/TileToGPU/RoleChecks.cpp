@@ -123,3 +123,22 @@ LogicalResult attune::checkOrdered(tile::OrderedOp op) {
   return op.emitOpError()
          << "expects to stand in a role of which all threads run the program";
 }
+
+/// One barrier is that of all who come to it.
+LogicalResult attune::checkJoin(tile::JoinOp op, const KernelContext &context) {
+  if (failed(checkPlace(op, op.getOffset())))
+    return failure();
+  tile::RoleAttr role = tile::getRole(op);
+  if (!role)
+    return success();
+  if (role.getThreads() == tile::RoleThreads::One)
+    return op.emitOpError() << "expects to stand in a role of which all "
+                               "threads run the program";
+  int64_t groups = context.countWarpgroups(context.getWarps(op)) *
+                   context.getWarps(op).teams;
+  if (groups == 1)
+    return success();
+  return op.emitOpError() << "expects to stand in a role of one warpgroup, but "
+                             "got one of "
+                          << groups;
+}

@@ -176,6 +176,25 @@ static void writeOutOrder(tile::OrderedOp op) {
   op.erase();
 }
 
+/// A workgroup counts, and the last one starts the count anew.
+static void countIn(tile::JoinOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  auto literal = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, value, 32);
+  };
+  Value before =
+      memref::AtomicRMWOp::create(b, arith::AtomicRMWKind::addi, literal(1),
+                                  op.getCounter(), op.getIndex());
+  Value isLast = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::eq, arith::AddIOp::create(b, before, literal(1)),
+      arith::IndexCastOp::create(b, b.getI32Type(), op.getTotal()));
+  auto branch = scf::IfOp::create(b, isLast, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+  memref::StoreOp::create(b, literal(0), op.getCounter(), op.getIndex());
+  op.replaceAllUsesWith(isLast);
+  op.erase();
+}
+
 /// Stores are done at once, so that a token is a bit that nobody reads.
 static void replaceTokens(gpu::GPUFuncOp kernel) {
   Block &entry = kernel.getBody().front();
@@ -208,6 +227,7 @@ static LogicalResult convert(gpu::GPUFuncOp kernel) {
   if (failed(refuseThreads(kernel)) || failed(refuseLargeTiles(kernel)))
     return failure();
   kernel.walk([](tile::OrderedOp op) { writeOutOrder(op); });
+  kernel.walk([](tile::JoinOp op) { countIn(op); });
   replaceTokens(kernel);
   LoopEmitter emitter(kernel);
   if (failed(emitter.emit(kernel.getBody().front())))

@@ -86,6 +86,16 @@ func.func @ordered(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index, %t
   return
 }
 
+// CHECK-LABEL: func.func @join
+// CHECK-SAME:    %[[C:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[N:[^ ]+]]: index
+func.func @join(%counters: memref<?xi32>, %i: index, %n: index) -> (i1, i1) {
+  // CHECK: tile.join %[[C]][%[[I]]] of %[[N]] : memref<?xi32>
+  // CHECK: tile.join %[[C]][%[[I]]] of %[[N]] at 64 {note} : memref<?xi32>
+  %a = tile.join %counters[%i] of %n : memref<?xi32>
+  %b = tile.join %counters[%i] of %n at 64 {note} : memref<?xi32>
+  return %a, %b : i1, i1
+}
+
 // CHECK-LABEL: func.func @shared_tiles
 // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x64xf16>, %[[A:[^ ]+]]: !tile.tile<32x64xf16, registers>, %[[I:.+]]: index
 func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index, %columns: !tile.channel<64x32xf16, stages = 1>) {

@@ -26,7 +26,8 @@ struct TileAllocateShared
 } // namespace
 
 /// Gives every channel and buffer its place, and the barriers of those with
-/// swizzle atoms theirs behind all of them; returns the bytes used.
+/// swizzle atoms and single words theirs behind all of them; returns the bytes
+/// used.
 static int64_t assignPlaces(gpu::GPUFuncOp kernel) {
   SharedMemoryLayout layout;
   kernel.walk([&](ChannelOp channel) {
@@ -48,6 +49,7 @@ static int64_t assignPlaces(gpu::GPUFuncOp kernel) {
   kernel.walk([&](SchedulerOp scheduler) {
     scheduler.setOffset(layout.addWords(SchedulerType::kWords));
   });
+  kernel.walk([&](JoinOp join) { join.setOffset(layout.addWords(1)); });
   return layout.getBytes();
 }
 

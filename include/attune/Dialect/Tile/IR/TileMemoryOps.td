@@ -128,6 +128,37 @@ def Tile_OrderedOp : Tile_Op<"ordered", [SingleBlock, NoTerminator, MemoryEffect
   let hasRegionVerifier = 1;
 }
 
+def Tile_JoinOp : Tile_Op<"join", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Tells the last one of some workgroups that all are there";
+  let description = [{
+    Workgroups come to it in any order, and none waits for another. The result is true in all threads of the one that comes as the last of
+    `total`, and false in those of the others. What each has stored before is there for the last one, for what follows.
+
+    `counter[index]` says how many have come. It is 0 before the first one, and again when the last one has been: a workspace that is
+    restored, of which nothing is left to clear between launches.
+
+    All threads of the workgroup, or of the role, come to it together; a workgroup that has several tiles may come several times. `offset` is
+    the place in workgroup memory, in bytes, of the word by which threads learn the result; `tile-allocate-shared` gives it.
+
+    **Example**
+    ```mlir
+    tile.store %sum, %part[%row, %c0] : !tile.tile<64x128xf32, registers>, memref<?x128xf32>
+    %isLast = tile.join %counters[%tile] of %parts : memref<?xi32>
+    scf.if %isLast {
+      // All parts can be loaded.
+    }
+    ```
+
+    **Errors**: by `convert-tile-to-gpu`: a role of which one thread runs the program, or which has several warpgroups or teams; no place in
+    workgroup memory.
+  }];
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$counter, Index:$index, Index:$total, OptionalAttr<I64Attr>:$offset);
+  let results = (outs I1:$result);
+  let assemblyFormat = [{
+    $counter `[` $index `]` `of` $total (`at` $offset^)? attr-dict `:` type($counter)
+  }];
+}
+
 def Tile_PutTileOp : Tile_Op<"put_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Writes a tile in registers into a slot";
   let description = [{
