@@ -147,6 +147,26 @@ func.func @shares_of_tiles(%q: !t, %n: tensor<1xi32>) -> !t {
   %o = attn.attention %q, %q, %q key_lengths(%n : tensor<1xi32>) schedule(<blockM = 64, blockN = 64, mmaWarps = 4, qInRegisters = 0, producerWarps = 4, persistent = dynamic, splitK = 0>) : !t, !t, !t
   return %o : !t
 }
+func.func @merge_of_shares(%q: !t, %n: tensor<1xi32>) -> !t {
+  // expected-error @below {{merge-of-shares: expects merge to be kernel where split-k is 0, for how many share a tile only the first of them knows, but got last}}
+  %o = attn.attention %q, %q, %q key_lengths(%n : tensor<1xi32>) schedule(<blockM = 128, blockN = 64, mmaWarps = 4, qInRegisters = 0, producerWarps = 4, persistent = static, splitK = 0, merge = last>) : !t, !t, !t
+  return %o : !t
+}
+
+// Merges in the last workgroup of a tile.
+func.func @merge_of_warpgroups(%q: !t) -> !t {
+  // expected-error @below {{merge-of-warpgroups: expects merge to be kernel where 2 warpgroups multiply beside producers, for each has a barrier of its own, but got last}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 128, blockN = 64, numWarps = 8, mmaWarps = 4, qInRegisters = 0, producerWarps = 4, splitK = 2, merge = last>) : !t, !t, !t
+  return %o : !t
+}
+func.func @merge_without_producers(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q schedule(<blockM = 128, blockN = 64, numWarps = 8, mmaWarps = 4, qInRegisters = 0, splitK = 2, merge = last>) : !t, !t, !t
+  return %o : !t
+}
+func.func @merge_of_one(%q: !t) -> !t {
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 64, merge = last>) : !t, !t, !t
+  return %o : !t
+}
 func.func @shares_of_packed(%q: !t, %s: tensor<3xi32>) -> !t {
   // expected-error @below {{shares-of-few-queries: expects split-k to be at least 1 but where at most 64 queries a head, block-m, and the numbers of heads are static, queries are not packed, no lists say which blocks there are, heads see the same keys, and cluster is 1}}
   %o = attn.attention %q, %q, %q query_starts(%s : tensor<3xi32>) key_starts(%s : tensor<3xi32>) schedule(<blockM = 64, blockN = 64, mmaWarps = 4, qInRegisters = 0, producerWarps = 4, persistent = static, splitK = 0>) : !t, !t, !t

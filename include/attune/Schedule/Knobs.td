@@ -133,6 +133,9 @@ def Knob_TileOrder : EnumKnob<"tileOrder", "tile-order", "TileOrder",
 
 def Knob_SplitKeys : Knob<"splitK", "split-k", 1, [1, 2, 4, 8, 16, 32],
   "Workgroups that share the keys of a query tile: each visits its part of their blocks, and a kernel behind them merges what they have found. 0 gives all workgroups that the chip holds at once equal shares of the blocks of all tiles, whatever lengths the batches have (stream-K).", [0, 3, 5, 6, 10, 12, 24, 64, 128]>;
+def Knob_MergeParts : EnumKnob<"merge", "merge", "MergeParts",
+  [I32EnumCase<"Kernel", 0, "kernel">, I32EnumCase<"Last", 1, "last">],
+  "Who merges what the workgroups that share keys have found: a kernel behind them, or of each query tile the last workgroup, in the same launch. Bits are equal.">;
 def Knob_OutputWarpsN : Knob<"warpsN", "warps-n", 1, [1, 2, 4],
   "Warps, or warpgroups where these multiply together, that share the columns of the output: each computes all scores of its rows. For rows that are longer than the registers of one.">;
 
@@ -148,7 +151,7 @@ def Knobs_Attention : KnobSet<"attention", "Attention", [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages,
   Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
   Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
-  Knob_WorkgroupsPerSm, Knob_Cluster, Knob_OutputWarpsN, Knob_SplitKeys, Knob_MmaSchedule
+  Knob_WorkgroupsPerSm, Knob_Cluster, Knob_OutputWarpsN, Knob_SplitKeys, Knob_MergeParts, Knob_MmaSchedule
 ], attentionSizes, "`attn.attention`">;
 
 //===----------------------------------------------------------------------===//

@@ -162,6 +162,13 @@ static void addCounter(KernelOutliner &outliner, OutlinedKernel &kernel) {
                                   b.getUnitAttr());
 }
 
+/// Whether the last workgroup of a tile merges its parts, if it has any.
+static bool mergesInLast(attn::AttentionOp op) {
+  schedule::AttentionAttr schedule = op.getScheduleAttr();
+  return schedule.getSplitK() != 1 &&
+         schedule.getMerge() == schedule::MergeParts::Last;
+}
+
 /// Adds the arguments of the kernel but for the outputs.
 static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
                                 OutlinedKernel &kernel) {
@@ -175,6 +182,8 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   // Of parts, those who merge them take sinks, and scales of the result.
   if (op.getSinks() && op.getScheduleAttr().getSplitK() == 1)
     operands.sinks = add(op.getSinks(), "sinks");
+  else if (op.getSinks() && mergesInLast(op))
+    operands.merged.sinks = add(op.getSinks(), "sinks");
   if (op.getDropout())
     operands.dropout = add(op.getDropout(), "dropout");
   if (op.getQueryLengths())
@@ -200,6 +209,8 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
     operands.valueZeros = add(op.getValueZeros(), "value_zeros");
   if (op.getResultScales() && op.getScheduleAttr().getSplitK() == 1)
     operands.resultScales = add(op.getResultScales(), "result_scales");
+  else if (op.getResultScales() && mergesInLast(op))
+    operands.merged.resultScales = add(op.getResultScales(), "result_scales");
   if (op.hasBlockLists()) {
     operands.listedQueries = op.getListedQueries();
     operands.listedKeys = op.getListedKeys();
@@ -240,50 +251,70 @@ static void addLists(const BlockLists &lists, const KernelSizes &sizes,
   operands.fullBlockIndices = add(lists.fullIndices);
 }
 
+/// Clusters of query tiles, times a factor.
+static HostProduct countTiles(attn::AttentionOp op, const KernelSizes &sizes,
+                              KernelOutliner &outliner, int64_t factor) {
+  Value query = outliner.getInput(op.getQuery(), "query");
+  // The order in which a kernel takes its block number apart is that of
+  // TilePlace::locate: tiles fastest, then heads, then batch.
+  HostProduct count{factor};
+  int64_t rows = sizes.blockM * op.getScheduleAttr().getCluster();
+  for (auto [dim, per] :
+       {std::pair<char, int64_t>('s', rows), {'h', sizes.heads}, {'b', 1}})
+    count.factors.push_back(
+        {query, static_cast<int64_t>(op.getOrder().find(dim)), per});
+  // Each batch of packed queries may begin within a tile, and end in one.
+  if (op.getQueryStarts())
+    count.factors.front().moreBuffer =
+        outliner.getInput(op.getQueryStarts(), "query_starts");
+  return count;
+}
+
 /// Passes to the kernel what it writes: the results of the op, or their parts
 /// where there are such.
-static void addOutputs(attn::AttentionOp op, const KeyParts &parts,
-                       KernelOutliner &outliner, OutlinedKernel &kernel,
-                       KernelOperands &operands) {
-  if (parts.output) {
-    operands.output = kernel.addArgument(parts.output, launch::Access::Write);
-    operands.lse = kernel.addArgument(parts.lse, launch::Access::Write);
-    if (parts.sharers)
-      operands.sharers =
-          kernel.addArgument(parts.sharers, launch::Access::Write);
-    return;
-  }
+static void addOutputs(attn::AttentionOp op, const KernelSizes &sizes,
+                       const KeyParts &parts, KernelOutliner &outliner,
+                       OutlinedKernel &kernel, KernelOperands &operands) {
   auto add = [&](Value result, StringRef name) {
     return kernel.addArgument(
         outliner.makeOutput(cast<OpResult>(result), name));
   };
-  operands.output = add(op.getResult(), "output");
-  if (op.getLse())
-    operands.lse = add(op.getLse(), "lse");
+  auto addResults = [&](Value &output, Value &lse) {
+    output = add(op.getResult(), "output");
+    if (op.getLse())
+      lse = add(op.getLse(), "lse");
+  };
+  if (!parts.output)
+    return addResults(operands.output, operands.lse);
+  bool isRead = mergesInLast(op);
+  auto access = isRead ? launch::Access::ReadWrite : launch::Access::Write;
+  operands.output = kernel.addArgument(parts.output, access);
+  operands.lse = kernel.addArgument(parts.lse, access);
+  if (parts.sharers)
+    operands.sharers = kernel.addArgument(parts.sharers, access);
+  if (!isRead)
+    return;
+  KernelOperands::Merged &merged = operands.merged;
+  merged.counters = kernel.addArgument(outliner.makeWorkspace(
+      {"arrivals",
+       IntegerType::get(op.getContext(), 32),
+       {countTiles(op, sizes, outliner, op.getScheduleAttr().getCluster())},
+       /*alignment=*/4,
+       launch::Contents::Zero,
+       /*restored=*/true}));
+  addResults(merged.output, merged.lse);
 }
 
 /// How many workgroups of how many threads there are.
 static void setLaunch(attn::AttentionOp op, tile::TargetAttr target,
                       const KernelSizes &sizes, KernelOutliner &outliner,
                       OutlinedKernel &kernel) {
-  Value query = outliner.getInput(op.getQuery(), "query");
   auto schedule = op.getScheduleAttr();
   int64_t cluster = schedule.getCluster();
-  // The order in which a kernel takes its block number apart is that of
-  // BodyBuilder::locate: tiles fastest, then heads, then batch.
   int64_t resident = countResident(schedule, target);
   // Equal shares are as many as there are workgroups at once.
-  HostProduct grid{sizes.sharers ? resident : schedule.getSplitK()};
-  for (auto [dim, per] : {std::pair<char, int64_t>('s', sizes.blockM * cluster),
-                          {'h', sizes.heads},
-                          {'b', 1}})
-    grid.factors.push_back(
-        {query, static_cast<int64_t>(op.getOrder().find(dim)), per});
-  // Each batch of packed queries may begin within a tile, and end in one.
-  if (op.getQueryStarts())
-    grid.factors.front().moreBuffer =
-        outliner.getInput(op.getQueryStarts(), "query_starts");
-  kernel.setGrid(std::move(grid));
+  kernel.setGrid(countTiles(op, sizes, outliner,
+                            sizes.sharers ? resident : schedule.getSplitK()));
   kernel.setCluster(cluster);
   kernel.setBlock(getThreads(schedule, target));
   // Persistent workgroups all run at once, in whole clusters.
@@ -373,14 +404,14 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   KeyParts parts;
   if (op.getScheduleAttr().getSplitK() != 1)
     parts = makeKeyParts(op, *sizes, outliner);
-  addOutputs(op, parts, outliner, kernel, operands);
+  addOutputs(op, *sizes, parts, outliner, kernel, operands);
   if (op.getScheduleAttr().getPersistent() == schedule::Persistent::Dynamic)
     addCounter(outliner, kernel);
   getWholeBudget(AttentionProblem::get(op), op.getScheduleAttr(), target)
       .mark(kernel.getFunction(), target);
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
   setLaunch(op, target, *sizes, outliner, kernel);
-  if (parts.output)
+  if (parts.output && !mergesInLast(op))
     addMergeKernel(op, outliner, parts, *sizes, target.getLanes());
   outliner.finish();
   return success();

@@ -13,6 +13,17 @@ using namespace mlir;
 using namespace attune;
 using tile::TileType;
 
+std::optional<attn::Dropout> attune::readDropout(ImplicitLocOpBuilder &b,
+                                                 attn::AttentionOpInterface op,
+                                                 const KernelInputs &inputs) {
+  if (!inputs.dropout)
+    return std::nullopt;
+  return attn::Dropout(b, b.getLoc(), op, [&](int64_t number) -> Value {
+    Value place = arith::ConstantIndexOp::create(b, number);
+    return memref::LoadOp::create(b, inputs.dropout, place);
+  });
+}
+
 Value attune::viewNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
                           Value head) {
   auto type = cast<MemRefType>(buffer.getType());

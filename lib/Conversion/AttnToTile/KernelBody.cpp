@@ -6,8 +6,9 @@
 
 #include "KernelBody.h"
 #include "KeySource.h"
+#include "LastMerge.h"
 #include "LoopPlan.h"
-#include "MergeKernel.h"
+#include "MergeParts.h"
 #include "NarrowRows.h"
 #include "OnlineSoftmax.h"
 #include "OperandFactors.h"
@@ -447,6 +448,8 @@ void BodyBuilder::finish(SoftmaxState state) {
     storeLogs(clearBehind(softmax.logSumExp(state),
                           -std::numeric_limits<double>::infinity()),
               logs);
+  if (operands.merged.counters)
+    buildLastMerge(b, op, operands, sizes, at);
 }
 
 Value BodyBuilder::narrow(Value rows, Type element) {
@@ -499,17 +502,6 @@ void BodyBuilder::storeLogs(Value lse, Value buffer) {
                      /*isPacked=*/at.packed.after != nullptr);
   tile::StoreOp::create(b, lse, rows, at.getRow(), /*accumulate=*/false,
                         tile::StorePath::Direct);
-}
-
-std::optional<attn::Dropout> attune::readDropout(ImplicitLocOpBuilder &b,
-                                                 attn::AttentionOpInterface op,
-                                                 const KernelInputs &inputs) {
-  if (!inputs.dropout)
-    return std::nullopt;
-  return attn::Dropout(b, b.getLoc(), op, [&](int64_t number) -> Value {
-    Value place = arith::ConstantIndexOp::create(b, number);
-    return memref::LoadOp::create(b, inputs.dropout, place);
-  });
 }
 
 void BodyBuilder::build() {

@@ -38,6 +38,12 @@ struct KernelOperands : KernelInputs {
   mlir::Value output;
   /// Null where the op has none.
   mlir::Value lse;
+  /// Where the last workgroup of a tile merges its parts: how many have come to
+  /// each tile (TilePlace), the results of the op, and its sinks and scales of
+  /// the result or null.
+  struct Merged {
+    mlir::Value counters, output, lse, sinks, resultScales;
+  } merged;
   /// Of equal shares, the first sharer of the keys of each row, and how many
   /// there are: [2, batch, heads, queries].
   mlir::Value sharers;
@@ -72,6 +78,11 @@ struct KernelSizes {
   /// Whether batches read the same ones, and go side by side for that.
   bool batchesFirst;
 };
+
+/// Finds the head and the query of a row of the tile, inside of a map; with
+/// `clamp` those of a head, or of a query, that is there.
+using LocateRow = llvm::function_ref<std::pair<mlir::Value, mlir::Value>(
+    mlir::OpBuilder &inner, mlir::Location loc, mlir::Value row, bool clamp)>;
 
 /// Reads what dropout draws from; none without dropout.
 std::optional<attn::Dropout> readDropout(mlir::ImplicitLocOpBuilder &b,

@@ -1,384 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Of parts with results O_c and logarithms L_c of their sums of exponentials,
-// L = log(sum_c exp(L_c) + exp(sink)) and O = sum_c exp(L_c - L) O_c. Parts are
-// added in order, so that results have equal bits in each launch, and all of a
-// row are loaded before the first is needed, or where it is not known how many
-// there are, some at a time.
+// Outlines merges: kernels of their own, and those of the last workgroup of a
+// tile. MergeParts.cpp writes what they compute.
 
 #include "MergeKernel.h"
 #include "GradientRows.h"
-#include "NarrowRows.h"
-#include "OnlineSoftmax.h"
 #include "TileOrder.h"
 #include "Views.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
-using tile::TileType;
-
-static constexpr double kLog2E = 1.4426950408889634074;
-static constexpr double kLn2 = 0.69314718055994530942;
-static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
 /// Of split keys, rows of a tile, one for each warp: there are few of them,
 /// which many warps read at once.
 static constexpr int64_t kMergeRows = 4;
 
 namespace {
-/// Kernel-side buffers.
-struct MergeOperands {
-  /// One for each part, with the dimensions of `partOrder`.
-  SmallVector<KeyParts> parts;
-  StringRef partOrder;
-  /// Where the only part has slots: whose they are. Null where it has not.
-  Value sharers;
-  /// Null where there are none.
-  Value sinks, queryLengths, resultScales;
-  Value output, lse;
-};
-
-class MergeBuilder {
+/// The rows of a workgroup of a kernel that merges alone: of one head, or of
+/// heads where these have one query each.
+class OwnRows {
 public:
-  MergeBuilder(OpBuilder &builder, Location loc, StringRef order,
-               const MergeOperands &operands, int64_t rows, int64_t columns)
-      : b(loc, builder), order(order), operands(operands), rows(rows),
-        rowType(TileType::get({rows}, b.getF32Type())),
-        tileType(TileType::get({rows, columns}, b.getF32Type())) {}
+  OwnRows(OpBuilder &builder, Location loc, StringRef order, Value output,
+          Value queryLengths, int64_t rows, int64_t columns)
+      : b(loc, builder), order(order), output(output) {
+    own.rows = rows;
+    own.columns = columns;
+    locate();
+    if (queryLengths)
+      own.length = arith::IndexCastOp::create(
+          b, b.getIndexType(),
+          memref::LoadOp::create(b, queryLengths, own.batch));
+  }
 
-  void build();
+  MergeRows get();
 
 private:
-  /// Of some parts: the largest logarithm, and with that or 0 subtracted from
-  /// logarithms, the sums of exponentials and of results times these.
-  struct State {
-    Value log, total, sum;
-  };
-  /// A part, if it is there: without a condition, it is. Results are null of
-  /// sinks.
-  struct Part {
-    Value log, output;
-  };
-  /// Finds the rows of the workgroup.
   void locate();
-  /// Adds parts, and those before them unless these are null.
-  State add(ArrayRef<Part> parts, const State &before);
-  State addSlots();
-  /// Those that are of the same batch, or of the same head, in buffers of
-  /// elements and of numbers.
-  Value viewRows(StringRef dims, Value buffer, Value batch);
-  Value viewRowNumbers(Value buffer, Value batch);
-  /// Of a batch, or of a slot, of which there is nothing without `exists`.
-  Part loadPart(const KeyParts &part, Value batch, Value exists = {});
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
+  Value getSize(char dim) {
+    return b.createOrFold<memref::DimOp>(output,
+                                         static_cast<int64_t>(order.find(dim)));
   }
-  /// `x`, but 0 for -inf: what a row that sees no key is shifted by.
-  Value finite(Value x);
-  /// exp(x - shift)
-  Value weigh(Value x, Value shift);
-  Value loadSinks();
-  /// The head of a row of the tile.
-  Value getHead(OpBuilder &inner, Location loc, Value row, Value heads);
-  /// sum + weight * part, but for weights of 0, whose parts may hold anything.
-  Value addPart(Value sum, Value weight, Value part);
-  void store(Value sum, Value total, Value shift);
 
-  TileBuilder b;
+  ImplicitLocOpBuilder b;
   StringRef order;
-  const MergeOperands &operands;
-  int64_t rows;
-  TileType rowType, tileType;
-  /// Whether rows are of heads, which have one query each.
+  Value output;
   bool alongHeads = false;
-  Value batch, head, firstRow;
+  Value head;
+  MergeRows own;
 };
 } // namespace
 
-void MergeBuilder::locate() {
-  auto type = cast<MemRefType>(operands.output.getType());
-  alongHeads = type.getDimSize(static_cast<int64_t>(order.find('s'))) == 1;
-  auto size = [&](char dim) -> Value {
-    return b.createOrFold<memref::DimOp>(operands.output,
-                                         static_cast<int64_t>(order.find(dim)));
+/// Whether rows are of heads, which have one query each.
+static bool areAlongHeads(Value output, StringRef order) {
+  return cast<MemRefType>(output.getType())
+             .getDimSize(static_cast<int64_t>(order.find('s'))) == 1;
+}
+
+void OwnRows::locate() {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
   };
-  Value perTile = constant(rows);
-  Value tiles =
-      b.createOrFold<arith::CeilDivUIOp>(size(alongHeads ? 'h' : 's'), perTile);
-  Value heads = alongHeads ? constant(1) : size('h');
+  alongHeads = areAlongHeads(output, order);
+  Value perTile = constant(own.rows);
+  Value tiles = b.createOrFold<arith::CeilDivUIOp>(
+      getSize(alongHeads ? 'h' : 's'), perTile);
+  Value heads = alongHeads ? constant(1) : getSize('h');
   QueryTile tile =
       orderByHead(b, gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult(),
-                  {tiles, heads, heads, size('b')}, /*lastFirst=*/false);
-  batch = tile.batch;
+                  {tiles, heads, heads, getSize('b')}, /*lastFirst=*/false);
+  own.batch = tile.batch;
   head = alongHeads ? constant(0) : tile.headQ;
-  firstRow = arith::MulIOp::create(b, tile.tile, perTile);
+  own.first = arith::MulIOp::create(b, tile.tile, perTile);
+  own.sharedHead = alongHeads ? own.first : head;
 }
 
-Value MergeBuilder::viewRows(StringRef dims, Value buffer, Value batch) {
-  return viewHeads(b, dims, buffer, batch, head,
-                   alongHeads ? std::nullopt : std::optional<int64_t>(1));
-}
-
-Value MergeBuilder::viewRowNumbers(Value buffer, Value batch) {
-  if (!alongHeads)
-    return viewNumbers(b, buffer, batch, head);
-  return memref::CollapseShapeOp::create(
-      b, viewNumbers(b, buffer, batch, /*head=*/Value()),
-      ArrayRef<ReassociationIndices>{{0, 1}});
-}
-
-MergeBuilder::Part MergeBuilder::loadPart(const KeyParts &part, Value batch,
-                                          Value exists) {
-  Value view = viewRows(operands.partOrder, part.output, batch);
-  if (exists) {
-    Value all = b.createOrFold<memref::DimOp>(view, 0);
-    view = limitRows(b, view,
-                     arith::SelectOp::create(b, exists, all, constant(0)));
-  }
-  Part loaded;
-  // Rows first: numbers are held by who has their rows.
-  loaded.output =
-      createLoad(b, tileType.withElementType(getElementTypeOrSelf(part.output)),
-                 view, ValueRange{firstRow, constant(0)});
-  loaded.log = loadNumbers(b, rows, viewRowNumbers(part.lse, batch), firstRow);
-  if (exists)
-    loaded.log =
-        b.map(rowType, loaded.log,
-              [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                return arith::SelectOp::create(
-                    inner, loc, exists, args[0],
-                    TileBuilder::constant(inner, loc, kLowest));
-              });
-  return loaded;
-}
-
-static Value isLowest(OpBuilder &inner, Location loc, Value x) {
-  return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, x,
-                               TileBuilder::constant(inner, loc, kLowest));
-}
-
-Value MergeBuilder::finite(Value x) {
-  return b.map(rowType, x,
-               [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 return arith::SelectOp::create(
-                     inner, loc, isLowest(inner, loc, args[0]),
-                     TileBuilder::constant(inner, loc, 0), args[0]);
-               });
-}
-
-Value MergeBuilder::weigh(Value x, Value shift) {
-  return b.map(
-      rowType, {x, shift},
-      [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value difference = arith::SubFOp::create(inner, loc, args[0], args[1]);
-        Value exponent = arith::MulFOp::create(
-            inner, loc, difference, TileBuilder::constant(inner, loc, kLog2E));
-        return math::Exp2Op::create(inner, loc, exponent,
-                                    arith::FastMathFlags::afn);
-      });
-}
-
-Value MergeBuilder::getHead(OpBuilder &inner, Location loc, Value row,
-                            Value heads) {
-  return alongHeads
-             ? elementPosition(inner, loc, firstRow, row, heads, /*clamp=*/true)
-             : head;
-}
-
-Value MergeBuilder::loadSinks() {
-  // Queries that are not there have no sink either.
-  Value length;
-  if (operands.queryLengths)
-    length = arith::IndexCastOp::create(
-        b, b.getIndexType(),
-        memref::LoadOp::create(b, operands.queryLengths, batch));
-  return b.map(rowType, ValueRange(),
-               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 Value place = getHead(
-                     inner, loc, args[0],
-                     inner.createOrFold<memref::DimOp>(loc, operands.sinks, 0));
-                 Value sink =
-                     memref::LoadOp::create(inner, loc, operands.sinks, place);
-                 if (!length)
-                   return sink;
-                 // Where rows are of heads, each is the first query of its own.
-                 Value row = arith::ConstantIndexOp::create(inner, loc, 0);
-                 if (!alongHeads)
-                   row = arith::AddIOp::create(inner, loc, firstRow, args[0]);
-                 Value exists = arith::CmpIOp::create(
-                     inner, loc, arith::CmpIPredicate::slt, row, length);
-                 return arith::SelectOp::create(
-                     inner, loc, exists, sink,
-                     TileBuilder::constant(inner, loc, kLowest));
-               });
-}
-
-Value MergeBuilder::addPart(Value sum, Value weight, Value part) {
-  return b.map(
-      tileType, {sum, b.broadcast(weight, tileType), part},
-      [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value zero = TileBuilder::constant(inner, loc, 0);
-        Value isEmpty = arith::CmpFOp::create(
-            inner, loc, arith::CmpFPredicate::OEQ, args[1], zero);
-        Value element = args[2];
-        if (!element.getType().isF32())
-          element =
-              arith::ExtFOp::create(inner, loc, inner.getF32Type(), element);
-        element = arith::SelectOp::create(inner, loc, isEmpty, zero, element);
-        return math::FmaOp::create(inner, loc, args[1], element, args[0]);
-      });
-}
-
-void MergeBuilder::store(Value sum, Value total, Value shift) {
-  Type narrow = getElementTypeOrSelf(operands.output),
-       element = operands.resultScales ? b.getF32Type() : narrow;
-  Value result = b.map(
-      tileType.withElementType(element), {sum, b.broadcast(total, tileType)},
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value zero = TileBuilder::constant(inner, loc, 0);
-        Value isEmpty = arith::CmpFOp::create(
-            inner, loc, arith::CmpFPredicate::OEQ, args[1], zero);
-        Value quotient = arith::DivFOp::create(inner, loc, args[0], args[1]);
-        Value value =
-            arith::SelectOp::create(inner, loc, isEmpty, zero, quotient);
-        if (element.isF32())
-          return value;
-        return arith::TruncFOp::create(inner, loc, element, value);
-      });
-  if (operands.resultScales) {
-    auto headPos = static_cast<int64_t>(order.find('h'));
-    auto getHeadOfRow = [&](OpBuilder &inner, Location loc, Value row) {
-      return getHead(inner, loc, row,
-                     inner.createOrFold<memref::DimOp>(
-                         loc, operands.resultScales, headPos));
-    };
-    Value scales =
-        loadResultScales(b, operands.resultScales, headPos, rows, getHeadOfRow);
-    result =
-        roundToNarrow(b, result, invert(b, scales), /*zeros=*/Value(), narrow);
-  }
-  tile::StoreOp::create(b, result, viewRows(order, operands.output, batch),
-                        ValueRange{firstRow, constant(0)},
-                        /*accumulate=*/false, tile::StorePath::Direct);
-  if (!operands.lse)
-    return;
-  // The logarithm of 0 is that of no key.
-  Value lse =
-      b.map(rowType, {shift, total},
-            [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-              Value log = arith::MulFOp::create(
-                  inner, loc, math::Log2Op::create(inner, loc, args[1]),
-                  TileBuilder::constant(inner, loc, kLn2));
-              return arith::AddFOp::create(inner, loc, args[0], log);
-            });
-  tile::StoreOp::create(b, lse, viewRowNumbers(operands.lse, batch), firstRow,
-                        /*accumulate=*/false, tile::StorePath::Direct);
-}
-
-MergeBuilder::State MergeBuilder::add(ArrayRef<Part> parts,
-                                      const State &before) {
-  auto combine = [&](TileType type, ValueRange inputs, auto makeOp) {
-    return b.map(type, inputs,
-                 [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                   return makeOp(inner, loc, args[0], args[1]);
-                 });
+MergeRows OwnRows::get() {
+  own.viewRows = [this](ImplicitLocOpBuilder &at, StringRef dims, Value buffer,
+                        Value batch) {
+    std::optional<int64_t> heads;
+    if (!alongHeads)
+      heads = 1;
+    return viewHeads(at, dims, buffer, batch, head, heads);
   };
-  auto takeLarger = [](OpBuilder &inner, Location loc, Value x,
-                       Value y) -> Value {
-    return arith::MaxNumFOp::create(inner, loc, x, y);
+  own.viewNumbers = [this](ImplicitLocOpBuilder &at, Value buffer,
+                           Value batch) -> Value {
+    if (!alongHeads)
+      return viewNumbers(at, buffer, batch, head);
+    return memref::CollapseShapeOp::create(
+        at, viewNumbers(at, buffer, batch, /*head=*/Value()),
+        ArrayRef<ReassociationIndices>{{0, 1}});
   };
-  auto multiply = [](OpBuilder &inner, Location loc, Value x,
-                     Value y) -> Value {
-    return arith::MulFOp::create(inner, loc, x, y);
+  own.locate = [this](OpBuilder &inner, Location loc,
+                      Value row) -> std::pair<Value, Value> {
+    if (!alongHeads)
+      return {head, arith::AddIOp::create(inner, loc, own.first, row)};
+    Value heads = inner.createOrFold<memref::DimOp>(
+        loc, output, static_cast<int64_t>(order.find('h')));
+    return {elementPosition(inner, loc, own.first, row, heads, /*clamp=*/true),
+            arith::ConstantIndexOp::create(inner, loc, 0)};
   };
-  auto sum = [](OpBuilder &inner, Location loc, Value x, Value y) -> Value {
-    return arith::AddFOp::create(inner, loc, x, y);
-  };
-  State state;
-  state.log = before.log ? before.log : parts.front().log;
-  for (const Part &part : before.log ? parts : parts.drop_front())
-    state.log = combine(rowType, {state.log, part.log}, takeLarger);
-  Value shift = finite(state.log);
-  if (before.log) {
-    Value factor = weigh(before.log, shift);
-    state.total = combine(rowType, {before.total, factor}, multiply);
-    state.sum = combine(tileType, {before.sum, b.broadcast(factor, tileType)},
-                        multiply);
-  } else {
-    state.total = b.fill(rowType, 0);
-    state.sum = b.fill(tileType, 0);
-  }
-  for (const Part &part : parts) {
-    Value weight = weigh(part.log, shift);
-    state.total = combine(rowType, {state.total, weight}, sum);
-    if (part.output)
-      state.sum = addPart(state.sum, weight, part.output);
-  }
-  return state;
-}
-
-MergeBuilder::State MergeBuilder::addSlots() {
-  // As many as a lane has registers for.
-  constexpr int64_t kElements = 2048, kMost = 16;
-  int64_t width =
-      std::clamp<int64_t>(kElements / tileType.getShape()[1], 1, kMost);
-  const KeyParts &slots = operands.parts.front();
-  auto getNumber = [&](int64_t part) -> Value {
-    Value place = constant(part), row = constant(0);
-    Value number = memref::LoadOp::create(
-        b, operands.sharers,
-        ValueRange{place, batch, alongHeads ? firstRow : head, row});
-    Value word = arith::FPToUIOp::create(b, b.getI32Type(), number);
-    return arith::IndexCastUIOp::create(b, b.getIndexType(), word);
-  };
-  Value first = arith::AddIOp::create(b, batch, getNumber(0)),
-        count = getNumber(1);
-  State initial{b.fill(rowType, kLowest), b.fill(rowType, 0),
-                b.fill(tileType, 0)};
-  auto loop =
-      scf::ForOp::create(b, constant(0), count, constant(width),
-                         ValueRange{initial.log, initial.total, initial.sum});
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  SmallVector<Part> parts;
-  for (int64_t i = 0; i < width; ++i) {
-    Value number =
-        arith::AddIOp::create(b, loop.getInductionVar(), constant(i));
-    Value exists =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, count);
-    Value slot = arith::AddIOp::create(
-        b, first, arith::SelectOp::create(b, exists, number, constant(0)));
-    parts.push_back(loadPart(slots, slot, exists));
-  }
-  ValueRange before = loop.getRegionIterArgs();
-  State next = add(parts, {before[0], before[1], before[2]});
-  scf::YieldOp::create(b, ValueRange{next.log, next.total, next.sum});
-  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
-}
-
-void MergeBuilder::build() {
-  locate();
-  State state;
-  SmallVector<Part> parts;
-  if (operands.sharers)
-    state = addSlots();
-  else
-    for (const KeyParts &part : operands.parts)
-      parts.push_back(loadPart(part, batch));
-  // A sink counts once, like a part whose result is 0.
-  if (operands.sinks)
-    parts.push_back({loadSinks(), Value()});
-  if (!parts.empty())
-    state = add(parts, state);
-  store(state.sum, state.total, finite(state.log));
+  return own;
 }
 
 KeyParts attune::makeKeyParts(attn::AttentionOp op, const KernelSizes &sizes,
@@ -417,8 +144,7 @@ static void setLaunch(OutlinedKernel &kernel, Value output, StringRef order,
   auto position = [&](char dim) {
     return static_cast<int64_t>(order.find(dim));
   };
-  bool alongHeads =
-      cast<MemRefType>(output.getType()).getDimSize(position('s')) == 1;
+  bool alongHeads = areAlongHeads(output, order);
   HostProduct grid;
   grid.factors.push_back({output, position(alongHeads ? 'h' : 's'), rows});
   if (!alongHeads)
@@ -437,9 +163,7 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
     return kernel.addArgument(value, launch::Access::Read);
   };
   MergeOperands operands;
-  operands.partOrder = kPartOrder;
   Value outputs = addRead(parts.output), logs = addRead(parts.lse);
-  ImplicitLocOpBuilder body(op.getLoc(), kernel.getBody());
   int64_t rows = kMergeRows;
   if (parts.sharers) {
     operands.sharers = addRead(parts.sharers);
@@ -448,16 +172,14 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
     if (op.getSeqQ() == 1)
       rows = std::gcd(rows, sizes.members * sizes.heads);
   } else {
-    for (int64_t part = 0; part < op.getScheduleAttr().getSplitK(); ++part) {
-      OpFoldResult number = body.getIndexAttr(part);
-      operands.parts.push_back(
-          {viewPart(body, outputs, number), viewPart(body, logs, number)});
-    }
+    operands.splits = {outputs, logs};
+    operands.numSplits = operands.atOnce = op.getScheduleAttr().getSplitK();
   }
   if (op.getSinks())
     operands.sinks = addRead(outliner.getInput(op.getSinks(), "sinks"));
+  Value queryLengths;
   if (op.getSinks() && op.getQueryLengths())
-    operands.queryLengths =
+    queryLengths =
         addRead(outliner.getInput(op.getQueryLengths(), "query_lengths"));
   if (op.getResultScales())
     operands.resultScales =
@@ -467,9 +189,9 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
   if (op.getLse())
     operands.lse = kernel.addArgument(
         outliner.makeOutput(cast<OpResult>(op.getLse()), "lse"));
-  MergeBuilder(kernel.getBody(), op.getLoc(), op.getOrder(), operands, rows,
-               sizes.headDimV)
-      .build();
+  OwnRows own(kernel.getBody(), op.getLoc(), op.getOrder(), operands.output,
+              queryLengths, rows, sizes.headDimV);
+  buildMerge(kernel.getBody(), op.getLoc(), op.getOrder(), operands, own.get());
   setLaunch(kernel, output, op.getOrder(), rows, rows * lanes);
 }
 
@@ -505,9 +227,9 @@ void attune::outlineMerge(attn::MergeOp op, tile::TargetAttr target,
           lanesOfRow = std::min(columns / run, lanes);
   int64_t warps = op.getScheduleAttr().getNumWarps(),
           rows = warps * (lanes / lanesOfRow);
-  MergeBuilder(kernel.getBody(), op.getLoc(), op.getOrder(), operands, rows,
-               columns)
-      .build();
+  OwnRows own(kernel.getBody(), op.getLoc(), op.getOrder(), operands.output,
+              /*queryLengths=*/Value(), rows, columns);
+  buildMerge(kernel.getBody(), op.getLoc(), op.getOrder(), operands, own.get());
   setLaunch(kernel, output, op.getOrder(), rows, warps * lanes);
   outliner.finish();
 }

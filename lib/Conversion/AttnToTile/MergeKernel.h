@@ -7,22 +7,14 @@
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_MERGEKERNEL_H
 
 #include "KernelBody.h"
+#include "MergeParts.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 
 namespace attune {
 
-/// The dimensions of the output of a part.
-constexpr llvm::StringLiteral kPartOrder = "bhsd";
-
-/// Workspaces of what a kernel finds in each part of the keys: the output, f32
-/// of [parts, batch, heads, queries, head size], or of [slots, heads, queries,
-/// head size] where shares are equal, and the logarithms of sums, without the
-/// last dimension. And whose the slots are, or null (KernelOperands).
-struct KeyParts {
-  mlir::Value output, lse, sharers = {};
-};
+/// Makes workspaces for what kernels find in parts of the keys.
 KeyParts makeKeyParts(attn::AttentionOp op, const KernelSizes &sizes,
                       KernelOutliner &outliner);
 

@@ -101,6 +101,7 @@ void TilePlace::locate(Value number) {
     part = b.createOrFold<arith::RemUIOp>(number, parts);
     number = b.createOrFold<arith::DivUIOp>(number, parts);
   }
+  tileNumber = number;
   QueryTile tile;
   if (!isByHead) {
     int64_t ofKey = sizes.headDimQK / (op.getPackedKey() ? 2 : 1),
@@ -128,6 +129,8 @@ void TilePlace::locate(Value number) {
     Value first = arith::MulIOp::create(b, tile.tile, constant(size));
     Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
     tile.tile = arith::AddIOp::create(b, first, rank);
+    tileNumber = b.createOrFold<arith::AddIOp>(
+        b.createOrFold<arith::MulIOp>(number, constant(size)), rank);
   }
   firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.blockM));
   Value afterTile = arith::AddIOp::create(b, firstRow, constant(sizes.blockM));

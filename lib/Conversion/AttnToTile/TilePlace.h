@@ -54,6 +54,9 @@ public:
   };
   std::optional<Sharers> sharers;
 
+  /// The number of the tile among all, of whose parts all have the same; not
+  /// known of equal shares.
+  mlir::Value tileNumber;
   mlir::Value batch, headQ, headKV, firstRow, seqQ, seqK, lastRow;
   /// Queries of the batch, and the keys that the tile has of it.
   mlir::Value lengthQ, lengthK;

@@ -71,6 +71,8 @@ static constexpr double kBurstRate = 0.78;
 static constexpr double kAssignedInAdvance = 1.02;
 /// Clocks of an empty kernel.
 static constexpr double kLaunchClocks = 4000;
+/// Until a workgroup has counted, and has loaded what others have left.
+static constexpr double kJoinClocks = 1500;
 
 /// Registers beyond the estimate that were seen where roles exchange registers,
 /// and where producers take from those of all; bytes of spills for each
@@ -463,14 +465,20 @@ double AttentionModel::getImbalance(const AttentionKnobs &schedule,
 double AttentionModel::getMergeClocks(const AttentionKnobs &schedule) const {
   if (schedule.getSplitK() == 1)
     return 0;
-  // Written and read once, by all SMs.
+  // Written once by all SMs, and by a kernel read so as well.
   double elements = static_cast<double>(getParts(schedule)) *
                     static_cast<double>(work.heads * work.seqQ) *
                     static_cast<double>(work.problem.headDimV);
-  double bytes = 2 * sizeof(float) * elements;
-  return kLaunchClocks + bytes /
-                             static_cast<double>(target.getRates().getCache()) /
-                             static_cast<double>(target.getSms());
+  double bytes = sizeof(float) * elements,
+         rate = static_cast<double>(target.getRates().getCache()),
+         written = bytes / rate / static_cast<double>(target.getSms());
+  if (schedule.getMerge() == schedule::MergeParts::Kernel)
+    return kLaunchClocks + 2 * written;
+  // The last workgroups read those of their tiles, each by itself.
+  auto tiles = static_cast<double>(getTiledHeads(schedule)) *
+               static_cast<double>(getTiles(schedule));
+  return kJoinClocks + written +
+         std::max(written, bytes / std::max(tiles, 1.0) / rate);
 }
 
 double AttentionModel::predict(const AttentionKnobs &schedule,

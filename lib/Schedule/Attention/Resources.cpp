@@ -231,6 +231,14 @@ static void addRestaged(const AttentionProblem &problem,
                      keys * static_cast<int64_t>(sizeof(float)), keys);
 }
 
+/// Where threads learn that theirs is the last workgroup of a tile.
+static void addJoin(const AttentionKnobs &schedule,
+                    tile::SharedMemoryLayout &layout) {
+  if (schedule.getSplitK() != 1 &&
+      schedule.getMerge() == schedule::MergeParts::Last)
+    layout.addWords(1);
+}
+
 int64_t attune::getSharedBytes(const AttentionProblem &problem,
                                const AttentionKnobs &schedule,
                                TargetAttr target) {
@@ -260,6 +268,7 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
       addOperand(valueType, schedule.getVStages(), schedule.getBlockN(),
                  problem.getStoredV(dV),
                  /*isLhs=*/false, /*kAlongRows=*/true);
+    addJoin(schedule, layout);
     return layout.getBytes();
   }
   auto add = [&](Type element, int64_t stages, int64_t rows, int64_t columns) {
@@ -295,6 +304,7 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   layout.addBarriers();
   if (schedule.getPersistent() == Persistent::Dynamic)
     layout.addWords(tile::SchedulerType::kWords);
+  addJoin(schedule, layout);
   return layout.getBytes();
 }
 
