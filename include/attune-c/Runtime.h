@@ -106,6 +106,15 @@ ATTUNE_RUNTIME_EXPORTED void attuneRuntimeCloseDevice(AttuneDevice *device);
 ATTUNE_RUNTIME_EXPORTED const char *
 attuneRuntimeGetChip(const AttuneDevice *device);
 
+/// Memory of the device, all of whose bytes are 0 for what is queued from now
+/// on, on whatever stream: waits until they are. 0 where it fails. What a
+/// workspace with AttuneZeroOnce may lie in.
+ATTUNE_RUNTIME_EXPORTED uint64_t attuneRuntimeAllocateZeros(
+    AttuneDevice *device, size_t bytes, AttuneError *error);
+/// Nothing that uses it is still queued. False where it fails.
+ATTUNE_RUNTIME_EXPORTED bool
+attuneRuntimeFree(AttuneDevice *device, uint64_t address, AttuneError *error);
+
 /// Loads an image (a cubin, PTX, or an HSACO) and finds the manifest's kernel
 /// in it. Copies what it needs of both.
 ATTUNE_RUNTIME_EXPORTED AttuneKernel *

@@ -88,6 +88,33 @@ const char *attuneRuntimeGetChip(const AttuneDevice *device) {
   return device->device->getInfo().chip.c_str();
 }
 
+uint64_t attuneRuntimeAllocateZeros(AttuneDevice *device, size_t bytes,
+                                    AttuneError *error) {
+  Device &owner = *device->device;
+  auto size = static_cast<int64_t>(std::max<size_t>(bytes, 1));
+  auto address = owner.allocate(size);
+  if (!address) {
+    report(address.takeError(), error);
+    return 0;
+  }
+  Error failed = owner.fill(*address, 0, size);
+  if (!failed)
+    failed = owner.synchronize();
+  if (!failed)
+    return *address;
+  report(llvm::joinErrors(std::move(failed), owner.release(*address)), error);
+  return 0;
+}
+
+bool attuneRuntimeFree(AttuneDevice *device, uint64_t address,
+                       AttuneError *error) {
+  Error failed = device->device->release(address);
+  if (!failed)
+    return true;
+  report(std::move(failed), error);
+  return false;
+}
+
 AttuneKernel *attuneRuntimeLoadKernel(AttuneDevice *device, const void *image,
                                       size_t imageBytes, const char *manifest,
                                       size_t manifestBytes,

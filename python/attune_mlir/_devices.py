@@ -9,7 +9,7 @@ import threading
 from collections.abc import Hashable
 from typing import Any, Protocol
 
-from . import _compiler, _frameworks, _native, _schedules
+from . import _compiler, _frameworks, _native, _schedules, _zeros
 
 
 class Problem(Hashable, Protocol):
@@ -30,6 +30,8 @@ class Device:
         else:
             self._native = _native.open_device(kind, number)
             self.chip = chip or _native.chip_of_device(self._native.chip)
+        #: Of what kernels leave zero; the executor's may fail half way.
+        self._zeros = None if self.is_host else _zeros.Zeros(self._native.allocate_zeros)
         #: For loading, and for the executor, which does one thing at a time.
         self.lock = threading.RLock()
         self._kernels: dict[Hashable, _native.Kernel] = {}
@@ -68,6 +70,13 @@ class Device:
         """Looks for the schedule of a problem again when it is called next."""
         with self.lock:
             self._kernels.pop((problem, bucket), None)
+
+    def take_zeros(self, num_bytes: int, device_type: int, stream: int) -> int | None:
+        """The address of bytes that are zero, for kernels on this stream that leave them so; None where there are none. DLPack's type."""
+        capture = _native.get_capture(device_type, stream)
+        if self._zeros is None or capture is None:
+            return None
+        return self._zeros.take(num_bytes, stream, capture)
 
     def launch(self, kernel: _native.Kernel, tensors: list[_native.Tensor], stream: int) -> None:
         """Queues a kernel; on the CPU it has ended afterwards."""
@@ -109,16 +118,30 @@ def get_device(kind: str, number: int, chip: str | None) -> Device:
         return _devices[key]
 
 
-def _add_workspaces(kernel: _native.Kernel, tensors: list[_native.Tensor], framework: _frameworks.Framework, like: Any) -> list[Any]:
+def _round_up(num_bytes: int) -> int:
+    """To what a workspace may have to start at a multiple of."""
+    return -(-max(num_bytes, 1) // 256) * 256
+
+
+def _add_workspaces(
+    device: Device, kernel: _native.Kernel, tensors: list[_native.Tensor], framework: _frameworks.Framework, like: Any, queue: int
+) -> list[Any]:
     """Puts memory that the kernel needs itself among its tensors, at their places. Gives who owns it."""
     workspaces = [pos for pos in range(kernel.num_arguments) if kernel.argument(pos).is_workspace]
     # What is there now stands for them, which is not read.
     for pos in workspaces:
         tensors.insert(pos, tensors[0])
+    sizes = {pos: kernel.workspace_bytes(tensors, pos) for pos in workspaces}
+    # Those that kernels leave as they found them lie behind each other in what the stream has for all.
+    restored = {pos: _round_up(num_bytes) for pos, num_bytes in sizes.items() if kernel.argument(pos).is_restored}
+    if restored and (address := device.take_zeros(sum(restored.values()), tensors[0].device_type, queue)) is not None:
+        for pos, num_bytes in restored.items():
+            tensors[pos] = _native.Tensor.from_address(address, num_bytes)
+            address += num_bytes
+            del sizes[pos]
     owners = []
-    for pos in workspaces:
+    for pos, num_bytes in sizes.items():
         argument = kernel.argument(pos)
-        num_bytes = kernel.workspace_bytes(tensors, pos)
         owner = framework.allocate(like, num_bytes + argument.alignment, argument.is_zero)
         begin = -_frameworks.make_tensor(owner, argument.name, writable=True).address % argument.alignment
         tensors[pos] = _frameworks.make_tensor(owner[begin : begin + max(num_bytes, 1)], argument.name, writable=True)
@@ -148,8 +171,8 @@ def run(
     """
     framework = _frameworks.find_framework(like)
     arguments = list(tensors)
-    owners = _add_workspaces(kernel, arguments, framework, like)
     queue = framework.get_stream(like) if stream is None else stream
+    owners = _add_workspaces(device, kernel, arguments, framework, like, queue)
     device.launch(kernel, arguments, queue)
     del owners  # queued: frameworks reuse memory in the order of the stream
     return arguments, queue

@@ -169,17 +169,28 @@ void KnownCalls::clear() {
   forgotten.swap(calls);
 }
 
-bool attune::python::isCapturing(int32_t deviceType, void *stream) {
+std::optional<uint64_t> attune::python::getCapture(int32_t deviceType,
+                                                   void *stream) {
   if (deviceType == kDeviceCPU)
-    return false;
-  using Query = int (*)(void *stream, int *status);
+    return 0;
+  // What else it would tell is not asked for.
+  using Query = int (*)(void *stream, int *status, unsigned long long *number,
+                        void *, void *, void *);
   auto find = [](const char *library, const char *name) {
     void *driver = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     return driver ? reinterpret_cast<Query>(dlsym(driver, name)) : nullptr;
   };
-  static const Query cuda = find("libcuda.so.1", "cuStreamIsCapturing");
-  static const Query rocm = find("libamdhip64.so", "hipStreamIsCapturing");
+  static const Query cuda = find("libcuda.so.1", "cuStreamGetCaptureInfo_v2");
+  static const Query rocm =
+      find("libamdhip64.so", "hipStreamGetCaptureInfo_v2");
   Query query = deviceType == kDeviceCUDA ? cuda : rocm;
-  int status = 0;
-  return !query || query(stream, &status) != 0 || status != 0;
+  constexpr int kNone = 0, kActive = 1;
+  int status = kNone;
+  unsigned long long number = 0;
+  if (!query || query(stream, &status, &number, nullptr, nullptr, nullptr) != 0)
+    return std::nullopt;
+  if (status == kNone)
+    return 0;
+  return status == kActive && number != 0 ? std::optional<uint64_t>(number)
+                                          : std::nullopt;
 }

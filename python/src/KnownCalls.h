@@ -12,6 +12,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 namespace attune::python {
@@ -180,9 +181,15 @@ private:
   Calls calls;
 };
 
-/// Whether what is queued on a stream becomes part of a graph, as far as can be
-/// told: true if the driver does not say.
-bool isCapturing(int32_t deviceType, void *stream);
+/// The number of the graph that what is queued on a stream becomes part of, by
+/// which captures of a process are told apart; 0 where it is of none, and
+/// nothing where the driver does not say.
+std::optional<uint64_t> getCapture(int32_t deviceType, void *stream);
+
+/// Whether it may become part of one.
+inline bool isCapturing(int32_t deviceType, void *stream) {
+  return getCapture(deviceType, stream) != 0;
+}
 
 } // namespace attune::python
 

@@ -8,6 +8,7 @@
 #include "KnownCalls.h"
 #include "PyTorch.h"
 #include <cmath>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 #include <utility>
@@ -373,6 +374,14 @@ void attune::python::bindKnownCalls(nb::module_ &scope) {
             nb::arg("places"), nb::arg("results"), nb::arg("tensors"),
             nb::arg("kernel"), nb::arg("stream"),
             "Whether the call can be made by launch_known from now on.");
+  scope.def(
+      "get_capture",
+      [](int32_t deviceType, uintptr_t stream) {
+        return getCapture(deviceType, reinterpret_cast<void *>(stream));
+      },
+      nb::arg("device_type"), nb::arg("stream"),
+      "The number of the graph that is captured from a stream; 0 without, and "
+      "None where the driver does not say.");
   scope.def(
       "forget_known", [] { KnownCalls::get().clear(); },
       "Has the next calls look for their kernels again.");

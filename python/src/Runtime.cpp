@@ -93,6 +93,14 @@ std::optional<Tensor> Tensor::from(nb::handle array, bool writable,
   return tensor;
 }
 
+Tensor Tensor::fromAddress(uint64_t address, int64_t numBytes) {
+  Tensor tensor;
+  tensor.address = address;
+  tensor.sizes = {numBytes};
+  tensor.strides = {1};
+  return tensor;
+}
+
 AttuneArgument Tensor::getArgument(bool isWorkspace) const {
   AttuneArgument argument = {};
   argument.address = address;
@@ -206,6 +214,9 @@ void attune::python::bindRuntime(nb::module_ &scope) {
                   nb::arg("writable"), nb::arg("dtype").none(),
                   "None for what DLPack does not describe, or for a read-only "
                   "array that has to be writable.")
+      .def_static("from_address", &Tensor::fromAddress, nb::arg("address"),
+                  nb::arg("num_bytes"),
+                  "Bytes of the device, which nobody gives back.")
       .def_ro("address", &Tensor::address)
       .def_rw("shape", &Tensor::sizes)
       .def_rw("strides", &Tensor::strides)
@@ -225,13 +236,32 @@ void attune::python::bindRuntime(nb::module_ &scope) {
                    [](const AttuneArgumentInfo &info) {
                      return info.access == AttuneAccessWorkspace;
                    })
-      .def_prop_ro("is_zero", [](const AttuneArgumentInfo &info) {
-        return info.zero != AttuneZeroNever;
+      .def_prop_ro("is_zero",
+                   [](const AttuneArgumentInfo &info) {
+                     return info.zero != AttuneZeroNever;
+                   })
+      .def_prop_ro("is_restored", [](const AttuneArgumentInfo &info) {
+        return info.zero == AttuneZeroOnce;
       });
   nb::class_<Device>(scope, "Device")
-      .def_prop_ro("chip", [](const Device &device) {
-        return std::string(attuneRuntimeGetChip(device.handle.get()));
-      });
+      .def_prop_ro("chip",
+                   [](const Device &device) {
+                     return std::string(
+                         attuneRuntimeGetChip(device.handle.get()));
+                   })
+      .def(
+          "allocate_zeros",
+          [](const Device &device, size_t numBytes) {
+            AttuneError error = {};
+            uint64_t address = attuneRuntimeAllocateZeros(device.handle.get(),
+                                                          numBytes, &error);
+            if (!address)
+              raise(error);
+            return address;
+          },
+          nb::arg("num_bytes"), nb::call_guard<nb::gil_scoped_release>(),
+          "Where so many bytes are that are 0 for what is queued from now on; "
+          "nobody gives them back.");
   scope.def(
       "open_device",
       [](const std::string &kind, int ordinal) {

@@ -25,6 +25,9 @@ public:
   static std::optional<Tensor> from(nanobind::handle array, bool writable,
                                     std::optional<AttuneDataType> dtype);
 
+  /// Bytes that have no owner.
+  static Tensor fromAddress(uint64_t address, int64_t numBytes);
+
   /// As kernels take it. `argument` is used before the tensor goes.
   AttuneArgument getArgument(bool isWorkspace) const;
 

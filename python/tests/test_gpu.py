@@ -233,3 +233,62 @@ def test_missing_device(inputs, capfd):
     capfd.readouterr()
     attune.attention(*inputs)
     assert len(find_launches(capfd.readouterr().err)) == 1
+
+
+@pytest.fixture
+def counted(inputs, monkeypatch):
+    """Arguments of a decoding call whose keys are split, and the addresses of the counters that each launch is given."""
+    found = []
+    add = _devices._add_workspaces
+
+    def note(device, kernel, tensors, *others):
+        owners = add(device, kernel, tensors, *others)
+        found.extend(tensors[pos].address for pos in range(kernel.num_arguments) if kernel.argument(pos).is_restored)
+        return owners
+
+    monkeypatch.setattr(_devices, "_add_workspaces", note)
+    q, k, v = (FakeArray(array) for array in make_inputs(heads=4, kv_heads=1, seq_q=1, seq_k=4096))
+    return (q, k, v), found
+
+
+def test_last_workgroup_merges(counted, capfd):
+    """One launch decodes; streams have counters of their own, which are cleared by nobody in between."""
+    arrays, found = counted
+    for stream in (7, 8, 7, 8):
+        attune.decode(*arrays, stream=stream)
+    assert len(find_launches(capfd.readouterr().err)) == 4
+    assert found[0] == found[2] != found[1] == found[3]
+    for address in found:
+        assert address % 256 == 0 and ctypes.string_at(address, 4) == bytes(4)
+
+
+def test_captures_count_apart(counted, monkeypatch):
+    """What one capture records from one stream runs one after the other; other captures may run beside it."""
+    arrays, found = counted
+    attune.decode(*arrays)
+    for capture in ("3", "3", "4"):
+        monkeypatch.setenv("FAKE_DRIVER_CAPTURE", capture)
+        attune.decode(*arrays)
+    attune.decode(*arrays, stream=7)
+    monkeypatch.delenv("FAKE_DRIVER_CAPTURE")
+    attune.decode(*arrays)
+    assert found[1] == found[2] and found[0] == found[5] and len(set(found)) == 4
+
+
+def test_capture_without_room(counted, monkeypatch):
+    """A capture that nothing is left for has memory of the framework's, which its graph clears."""
+    arrays, found = counted
+    monkeypatch.setenv("FAKE_DRIVER_CAPTURE", "3")
+    attune.decode(*arrays)
+    attune.decode(*arrays)
+    monkeypatch.setenv("FAKE_DRIVER_FAULT", "cuStreamGetCaptureInfo")
+    attune.decode(*arrays)
+    (device,) = _devices._devices.values()
+    assert not device._zeros._parts and len(found) == 3
+
+
+def test_device_without_memory(counted, monkeypatch):
+    arrays, _ = counted
+    monkeypatch.setenv("FAKE_DRIVER_FAULT", "cuMemAlloc")
+    with pytest.raises(RuntimeError, match="failed to allocate 1048576 bytes on the device"):
+        attune.decode(*arrays)

@@ -171,6 +171,12 @@ int cuStreamSynchronize(Handle) { return 0; }
 int cuStreamBeginCapture_v2(Handle, int) {
   return answer("cuStreamBeginCapture");
 }
+// All streams are captured, for the graph of this number, or none is.
+int cuStreamGetCaptureInfo_v2(Handle, int *status, unsigned long long *number,
+                              void *, void *, void *) {
+  *number = getNumber("FAKE_DRIVER_CAPTURE", 0);
+  return give("cuStreamGetCaptureInfo", status, *number ? 1 : 0);
+}
 int cuStreamEndCapture(Handle, Handle *graph) {
   return give<Handle>("cuStreamEndCapture", graph, &something);
 }
