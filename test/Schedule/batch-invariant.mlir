@@ -6,7 +6,7 @@
 // RUN: attune-opt %s --split-input-file --attune-attach-target="chip=sm_90a" --attune-select-schedule="sizes=batch=64,seq-q=1,seq-k=1000" | FileCheck %s
 
 // CHECK-LABEL: func.func @one
-// CHECK: batch_invariant schedule(<[[DECODING:.*splitK = 4]]>)
+// CHECK: batch_invariant schedule(<[[DECODING:.*splitK = 4, merge = last]]>)
 func.func @one(%q: tensor<1x32x1x128xbf16>, %k: tensor<1x8x8192x128xbf16>, %n: tensor<1xi32>) -> tensor<1x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k key_lengths(%n : tensor<1xi32>) batch_invariant : tensor<1x32x1x128xbf16>, tensor<1x8x8192x128xbf16>, tensor<1x8x8192x128xbf16>
   return %o : tensor<1x32x1x128xbf16>

@@ -54,8 +54,27 @@ static AttentionAttr shareKeys(const AttentionProblem &problem,
   return isRefused ? AttentionAttr() : shared;
 }
 
-AttentionAttr attune::splitKeys(const AttentionProblem &problem,
-                                AttentionAttr schedule, TargetAttr target) {
+/// Merges in the last workgroup of each tile, so that there is but one launch,
+/// where that has few bytes to read.
+static AttentionAttr chooseMerge(const AttentionProblem &problem,
+                                 AttentionAttr schedule, TargetAttr target) {
+  constexpr int64_t kMostBytes = 256 * 1024;
+  int64_t rows = std::min(schedule.getBlockM(),
+                          problem.packing.count(schedule) * problem.seqQ);
+  int64_t bytes = schedule.getSplitK() * rows * problem.headDimV *
+                  static_cast<int64_t>(sizeof(float));
+  if (schedule.getSplitK() == 1 || bytes > kMostBytes)
+    return schedule;
+  SmallVector<int64_t> values(schedule.getValues());
+  values[AttentionAttr::merge] =
+      static_cast<int64_t>(schedule::MergeParts::Last);
+  auto merged = AttentionAttr::get(target.getContext(), values);
+  return checkLegal(problem, merged, target) ? schedule : merged;
+}
+
+/// splitKeys() with a kernel that merges.
+static AttentionAttr chooseSplits(const AttentionProblem &problem,
+                                  AttentionAttr schedule, TargetAttr target) {
   if (!schedule || !hasFewQueries(problem))
     return schedule;
   int64_t tiles = problem.countTiles(schedule);
@@ -102,4 +121,10 @@ AttentionAttr attune::splitKeys(const AttentionProblem &problem,
     bestTime = getTime(splits);
   }
   return best;
+}
+
+AttentionAttr attune::splitKeys(const AttentionProblem &problem,
+                                AttentionAttr schedule, TargetAttr target) {
+  AttentionAttr split = chooseSplits(problem, schedule, target);
+  return split ? chooseMerge(problem, split, target) : split;
 }
