@@ -8,6 +8,7 @@
 // RUN: attune-opt %t.mlir --attune-set-schedule="num-warps=4 block-m=64 q-in-registers=0 mma-warps=4 producer-warps=4 persistent=dynamic" --attune-compile="chip=sm_90a format=isa output-dir=%t" -o /dev/null
 // RUN: env LD_LIBRARY_PATH=%fake_driver FAKE_DRIVER_TRACE=1 %capi-runtime-test %t/attention_kernel.ptx %t/attention_kernel.json 2>&1 | FileCheck %s
 // RUN: env LD_LIBRARY_PATH=%fake_driver FAKE_DRIVER_FAULT=cuLaunchKernel not %capi-runtime-test %t/attention_kernel.ptx %t/attention_kernel.json 2>&1 | FileCheck %s --check-prefix=FAULT
+// RUN: env LD_LIBRARY_PATH=%fake_driver FAKE_DRIVER_FAULT=cuMemAlloc not %capi-runtime-test %t/attention_kernel.ptx %t/attention_kernel.json 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: env LD_LIBRARY_PATH=%fake_driver not %capi-runtime-test %t/attention_kernel.json %t/attention_kernel.json 2>&1 | FileCheck %s --check-prefix=IMAGE
 // RUN: env LD_LIBRARY_PATH=%fake_driver not %capi-runtime-test %t/attention_kernel.ptx %t/attention_kernel.ptx 2>&1 | FileCheck %s --check-prefix=MANIFEST
 // RUN: env LD_LIBRARY_PATH=%fake_driver FAKE_DRIVER_DEVICES=0 not %capi-runtime-test %t/attention_kernel.ptx %t/attention_kernel.json 2>&1 | FileCheck %s --check-prefix=DEVICE
@@ -40,6 +41,20 @@ static void refuse(const char *title, const AttuneKernel *kernel,
 
 static void testErrors(const AttuneKernel *kernel, const AttuneArgument *good,
                        size_t count);
+
+/// Memory for workspaces that kernels leave as they found them. That of the
+/// tests' driver can be read here.
+static bool testZeros(AttuneDevice *device) {
+  uint64_t zeros = attuneRuntimeAllocateZeros(device, 4096, &error);
+  if (!zeros)
+    return false;
+  const unsigned char *bytes = (const unsigned char *)(uintptr_t)zeros;
+  int sum = 0;
+  for (int i = 0; i < 4096; ++i)
+    sum += bytes[i];
+  printf("zeros: %d\n", sum);
+  return attuneRuntimeFree(device, zeros, &error);
+}
 
 int main(int argc, char **argv) {
   setvbuf(stdout, NULL, _IONBF, 0); // in order with what the driver tells
@@ -92,6 +107,11 @@ int main(int argc, char **argv) {
          (int)attuneRuntimeGetWorkspaceBytes(kernel, arguments, count, 4,
                                              &error));
   arguments[4].address = 0x1000;
+  // CHECK: driver: cuMemAlloc
+  // CHECK: zeros: 0
+  // MEMORY: zeros: failed to allocate 4096 bytes on the device
+  if (!testZeros(device))
+    return fail("zeros");
 
   // Maps are made once, and a launch is a launch and nothing else.
   // CHECK: launching
