@@ -242,9 +242,12 @@ void attune::meetInGroup(OpBuilder &b, Location loc,
   tile::WarpRange warps = context.getWarps(b);
   int64_t first =
       1 + context.countWarpgroups() + context.countWarpgroupsBefore(warps);
-  Value number = b.createOrFold<arith::AddIOp>(
-      loc, numberInRole(b, loc, context, warps, context.warpgroupWarps),
-      constant(b, loc, first));
+  // The back end sets all barriers aside where it does not know which one.
+  Value number = constant(b, loc, first);
+  if (context.countWarpgroups(warps) * warps.teams > 1)
+    number = b.createOrFold<arith::AddIOp>(
+        loc, numberInRole(b, loc, context, warps, context.warpgroupWarps),
+        number);
   barriers.syncThreads(b, loc, number,
                        context.warpgroupWarps * context.target.getLanes(),
                        /*wait=*/true);
