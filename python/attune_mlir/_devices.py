@@ -12,6 +12,10 @@ from typing import Any, Protocol
 from . import _compiler, _frameworks, _native, _schedules, _zeros
 
 
+#: The handle that names another stream in each thread, in CUDA and HIP.
+_STREAM_PER_THREAD = 2
+
+
 class Problem(Hashable, Protocol):
     """What is compiled."""
 
@@ -74,7 +78,7 @@ class Device:
     def take_zeros(self, num_bytes: int, device_type: int, stream: int) -> int | None:
         """The address of bytes that are zero, for kernels on this stream that leave them so; None where there are none. DLPack's type."""
         capture = _native.get_capture(device_type, stream)
-        if self._zeros is None or capture is None:
+        if self._zeros is None or capture is None or stream == _STREAM_PER_THREAD:
             return None
         return self._zeros.take(num_bytes, stream, capture)
 

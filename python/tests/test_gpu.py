@@ -258,7 +258,9 @@ def test_last_workgroup_merges(counted, capfd):
         attune.decode(*arrays, stream=stream)
     assert len(find_launches(capfd.readouterr().err)) == 4
     assert found[0] == found[2] != found[1] == found[3]
-    for address in found:
+    attune.decode(*arrays, stream=2)  # which is no stream of its own, but one of the thread
+    assert found[4] not in found[:4]
+    for address in found[:4]:
         assert address % 256 == 0 and ctypes.string_at(address, 4) == bytes(4)
 
 
