@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from . import _compiler, _frameworks, _native, _schedules, _zeros
 
-
 #: The handle that names another stream in each thread, in CUDA and HIP.
 _STREAM_PER_THREAD = 2
 

@@ -7,9 +7,10 @@ import re
 import ml_dtypes
 import numpy as np
 import pytest
-from conftest import reference
+from conftest import find_chip, reference
 
 import attune_mlir as attune
+from attune_mlir import _schedules
 
 LENGTHS_Q = [0, 1, 20, 5, 17]
 LENGTHS_K = [3, 30, 20, 0, 40]
@@ -134,6 +135,34 @@ def test_results_of_8_bits(kind):
     error = np.abs(out.astype(np.float64) - exact)
     assert (error <= np.abs(exact) * digits * 0.51 + 4e-3 / scales[:, None]).all()
     assert (out == exact.astype(kind)).mean() > 0.8
+
+
+@pytest.mark.parametrize("family", ["Ampere", "Hopper", "CDNA"])
+def test_decode_in_parts(family, monkeypatch):
+    """Keys are split, and the last workgroup of a tile merges what all have found, in launch after launch."""
+    scheduled = []
+    schedule = _schedules.schedule
+
+    def note(module, bucket, chip):
+        made = schedule(module, bucket, chip)
+        scheduled.append(_schedules.get_costs(made.module, bucket.sizes).schedule)
+        return made
+
+    monkeypatch.setattr(_schedules, "schedule", note)
+    rng = np.random.default_rng(8)
+    lengths = [700, 0, 1, 1100]
+    q, sinks = make(rng, len(lengths), 1, HEADS, SIZE), rng.standard_normal(HEADS).astype(np.float32)
+    keys, values = ([make(rng, length, KV_HEADS, SIZE) for length in lengths] for _ in range(2))
+    (k, table), (v, _) = (put_in_pages(np.random.default_rng(6), x) for x in (keys, values))
+    options = {"block_table": table, "sinks": sinks, "return_lse": True, "chip": find_chip(family)}
+    out, lse = attune.decode(q, k, v, np.int32(lengths), **options)
+    for own_q, own_k, own_v, own_out, own_lse in zip(q, keys, values, out, lse, strict=True):
+        expected, expected_lse = reference(own_q[None], own_k[None], own_v[None], sinks=sinks)
+        check(own_out, expected[0])
+        np.testing.assert_allclose(own_lse, expected_lse[0], atol=1e-3, rtol=1e-3)
+    assert int(scheduled[0]["split-k"]) > 1 and scheduled[0]["merge"] == "last"
+    for found, again in zip((out, lse), attune.decode(q, k, v, np.int32(lengths), **options), strict=True):
+        np.testing.assert_array_equal(found, again)
 
 
 def test_empty():
