@@ -206,6 +206,9 @@ template <typename MmaLikeOp> void TileAssignLayouts::anchor(MmaLikeOp mma) {
   for (Operation *user : mma->getUsers())
     if (isa<WaitOp>(user))
       spreadToUsers(user->getResult(0), acc);
+  // That has no layout in registers.
+  if (mma.getTransposeLhs())
+    return;
   // What is only read to be multiplied is read as the MMA wants it, and so is
   // what it multiplies from shared memory: then rows are where the result's
   // are.
@@ -215,8 +218,6 @@ template <typename MmaLikeOp> void TileAssignLayouts::anchor(MmaLikeOp mma) {
   };
   Value lhs = mma.getLhs();
   LayoutAttr own = distribution->getLhs(mma.getLhs().getType().getShape());
-  if (mma.getTransposeLhs())
-    return;
   if (isa_and_nonnull<ReadOp, LoadOp>(lhs.getDefiningOp()) &&
       llvm::all_of(lhs.getUses(), isLhs))
     assign(lhs, own);
