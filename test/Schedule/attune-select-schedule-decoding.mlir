@@ -44,7 +44,7 @@ func.func @paged(%q: tensor<16x32x1x128xbf16>, %k: tensor<1024x8x64x128xbf16>, %
 
 // Lengths of their own are balanced by parts.
 // CHECK-LABEL: func.func @ragged
-// CHECK: schedule(<{{.*}}persistent = dynamic, splitK = 4, merge = last>)
+// CHECK: schedule(<{{.*}}persistent = dynamic, splitK = 4>)
 func.func @ragged(%q: tensor<64x32x1x128xbf16>, %k: tensor<64x8x32768x128xbf16>, %n: tensor<64xi32>) -> tensor<64x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) : tensor<64x32x1x128xbf16>, tensor<64x8x32768x128xbf16>, tensor<64x8x32768x128xbf16>
   return %o : tensor<64x32x1x128xbf16>
@@ -98,7 +98,7 @@ func.func @several(%q: tensor<1x32x20x128xbf16>, %k: tensor<1x8x32768x128xbf16>)
 
 // Blocks of pages are those of smaller tiles here, too; parts of long sequences balance what is left.
 // CHECK-LABEL: func.func @several_of_lengths
-// CHECK: schedule(<blockM = 64, mmaWarps = 4, {{.*}}workgroupsPerSm = 2, splitK = 4, merge = last>)
+// CHECK: schedule(<blockM = 64, mmaWarps = 4, {{.*}}workgroupsPerSm = 2, splitK = 4>)
 func.func @several_of_lengths(%q: tensor<64x32x4x128xbf16>, %k: tensor<8192x8x64x128xbf16>, %n: tensor<64xi32>, %t: tensor<64x512xi32>) -> tensor<64x32x4x128xbf16> {
   %o = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) pages(%t : tensor<64x512xi32>) causal(bottom_right)
       : tensor<64x32x4x128xbf16>, tensor<8192x8x64x128xbf16>, tensor<8192x8x64x128xbf16>
@@ -107,7 +107,7 @@ func.func @several_of_lengths(%q: tensor<64x32x4x128xbf16>, %k: tensor<8192x8x64
 
 // Each warp widens keys of 8 bits for itself: one, with the rows of one instruction.
 // CHECK-LABEL: func.func @narrow
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8, tileOrder = ascending, workgroupsPerSm = 4, splitK = 8, merge = last>)
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8, tileOrder = ascending, workgroupsPerSm = 4, splitK = 8>)
 func.func @narrow(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x128xf8E4M3FN>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k : tensor<16x32x1x128xbf16>, tensor<16x8x4096x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>
   return %o : tensor<16x32x1x128xbf16>
@@ -115,8 +115,8 @@ func.func @narrow(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x128xf8E4M3F
 
 // As many of these share the keys of many sequences as each has some thousands of, whatever their lengths are.
 // CHECK-LABEL: func.func @narrow_of_lengths
-// CHECK: schedule(<{{.*}}numWarps = 1, {{.*}}splitK = 16, merge = last>)
-// CHECK: schedule(<{{.*}}numWarps = 1, {{.*}}splitK = 4, merge = last>)
+// CHECK: schedule(<{{.*}}numWarps = 1, {{.*}}splitK = 16>)
+// CHECK: schedule(<{{.*}}numWarps = 1, {{.*}}splitK = 4>)
 func.func @narrow_of_lengths(%q: tensor<64x32x1x128xbf16>, %k: tensor<8192x8x64x128xf8E4M3FN>, %n: tensor<64xi32>, %long: tensor<64x512xi32>, %short: tensor<64x128xi32>)
     -> (tensor<64x32x1x128xbf16>, tensor<64x32x1x128xbf16>) {
   %a = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) pages(%long : tensor<64x512xi32>)

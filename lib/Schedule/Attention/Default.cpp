@@ -236,8 +236,9 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
       wide.qStages = 1;
     }
   }
-  // A last block of which much is left takes registers where blocks are large.
-  if (endsWithBlock(problem, wide.blockN) &&
+  // A last block of which much is left takes registers where blocks are large,
+  // and so do scales of each key.
+  if (endsWithBlock(problem, wide.blockN) && !problem.numbersOfKey &&
       (isSmall || (problem.seqQ > wide.blockM &&
                    problem.seqK % wide.blockN <= kSmallBlock)))
     if (AttentionAttr schedule = getIfFits(problem, wide, target))

@@ -55,7 +55,9 @@ static AttentionAttr shareKeys(const AttentionProblem &problem,
 }
 
 /// Merges in the last workgroup of each tile, so that there is but one launch,
-/// where that has few bytes to read.
+/// where that has few bytes to read, and all workgroups run at once: in further
+/// rounds they would wait for it, and a single warp takes longer over it than a
+/// kernel, by what an H200 was faster with.
 static AttentionAttr chooseMerge(const AttentionProblem &problem,
                                  AttentionAttr schedule, TargetAttr target) {
   constexpr int64_t kMostBytes = 256 * 1024;
@@ -63,7 +65,10 @@ static AttentionAttr chooseMerge(const AttentionProblem &problem,
                           problem.packing.count(schedule) * problem.seqQ);
   int64_t bytes = schedule.getSplitK() * rows * problem.headDimV *
                   static_cast<int64_t>(sizeof(float));
-  if (schedule.getSplitK() == 1 || bytes > kMostBytes)
+  int64_t workgroups = problem.countTiles(schedule) * schedule.getSplitK();
+  if (schedule.getSplitK() == 1 || bytes > kMostBytes ||
+      schedule.getNumWarps() == 1 || workgroups == 0 ||
+      workgroups > target.getSms() * schedule.getWorkgroupsPerSm())
     return schedule;
   SmallVector<int64_t> values(schedule.getValues());
   values[AttentionAttr::merge] =
