@@ -100,3 +100,11 @@ func.func @any_keys(%q: tensor<?x32x1x128xbf16>, %k: tensor<?x8x?x128xf8E4M3FN>)
   %o = attn.attention %q, %k, %k : tensor<?x32x1x128xbf16>, tensor<?x8x?x128xf8E4M3FN>, tensor<?x8x?x128xf8E4M3FN>
   return %o : tensor<?x32x1x128xbf16>
 }
+
+// More queries than one instruction has rows, of heads that share no tile.
+// CHECK-LABEL: func.func @several_queries
+// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending>)
+func.func @several_queries(%q: tensor<8x32x32x128xbf16>, %k: tensor<8x8x8192x128xf8E4M3FN>) -> tensor<8x32x32x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<8x32x32x128xbf16>, tensor<8x8x8192x128xf8E4M3FN>, tensor<8x8x8192x128xf8E4M3FN>
+  return %o : tensor<8x32x32x128xbf16>
+}

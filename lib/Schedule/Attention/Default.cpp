@@ -351,19 +351,25 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
 }
 
 /// Two workgroups an SM for several queries, whose heads share no tile: one
-/// multiplies while the other one has its softmax or waits for memory.
+/// multiplies while the other one has its softmax or waits for memory. What is
+/// widened takes the room of the second one.
 static AttentionAttr selectSeveralQueries(const AttentionProblem &problem,
                                           TargetAttr target) {
   if (problem.seqQ <= 1)
     return {};
-  for (int64_t blockN : {80, 64, 48, 32}) {
-    if (problem.pageSize && blockN > kSmallBlock)
+  bool isNarrow = problem.getKeyType().getIntOrFloatBitWidth() <
+                  problem.elementType.getIntOrFloatBitWidth();
+  for (int64_t blockN : {128, 80, 64, 48, 32}) {
+    if ((problem.pageSize && blockN > kSmallBlock) ||
+        (!isNarrow && blockN == 128))
       continue;
     AttentionSchedule wanted = makeGroups(problem, /*groups=*/1, blockN);
-    wanted.producerWarps = 1;
+    if (!isNarrow) {
+      wanted.producerWarps = 1;
+      wanted.workgroupsPerSm = 2;
+    }
     wanted.overlap = Overlap::Softmax;
     wanted.rescale = 8;
-    wanted.workgroupsPerSm = 2;
     wanted.tileOrder = schedule::TileOrder::Ascending;
     if (AttentionAttr schedule = getIfFits(problem, wanted, target))
       return schedule;
