@@ -169,7 +169,7 @@ def Tile_RestageOp : Tile_Op<"restage", [MemoryEffects<[MemRead, MemWrite]>]> {
 
     **Errors**: shapes that are not each other's, transposed or with twice the columns if the op says so; elements of the channel that are not those of the source, or
     what these are widened to; `packed` elements other than i8, or beside `transposed`; a channel of a cluster. By `convert-tile-to-gpu`: whole rows; a source of
-    other than elements of 8 bits, of a multiple of 8 columns, or of 32 rows and 16 columns where it is transposed; widened elements of other than 16 bits;
+    other than elements of 8 bits, or of a multiple of 16 rows, 32 where it is transposed, and 16 columns; widened elements of other than 16 bits;
     another put into the channel.
   }];
   let arguments = (ins Tile_ChannelType:$channel, Index:$element, Tile_SharedTile:$source, UnitAttr:$transposed, UnitAttr:$packed,
