@@ -162,13 +162,6 @@ static void addCounter(KernelOutliner &outliner, OutlinedKernel &kernel) {
                                   b.getUnitAttr());
 }
 
-/// Whether the last workgroup of a tile merges its parts, if it has any.
-static bool mergesInLast(attn::AttentionOp op) {
-  schedule::AttentionAttr schedule = op.getScheduleAttr();
-  return schedule.getSplitK() != 1 &&
-         schedule.getMerge() == schedule::MergeParts::Last;
-}
-
 /// Adds the arguments of the kernel but for the outputs.
 static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
                                 OutlinedKernel &kernel) {
@@ -182,7 +175,7 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   // Of parts, those who merge them take sinks, and scales of the result.
   if (op.getSinks() && op.getScheduleAttr().getSplitK() == 1)
     operands.sinks = add(op.getSinks(), "sinks");
-  else if (op.getSinks() && mergesInLast(op))
+  else if (op.getSinks() && mergesInLast(op.getScheduleAttr()))
     operands.merged.sinks = add(op.getSinks(), "sinks");
   if (op.getDropout())
     operands.dropout = add(op.getDropout(), "dropout");
@@ -209,7 +202,7 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
     operands.valueZeros = add(op.getValueZeros(), "value_zeros");
   if (op.getResultScales() && op.getScheduleAttr().getSplitK() == 1)
     operands.resultScales = add(op.getResultScales(), "result_scales");
-  else if (op.getResultScales() && mergesInLast(op))
+  else if (op.getResultScales() && mergesInLast(op.getScheduleAttr()))
     operands.merged.resultScales = add(op.getResultScales(), "result_scales");
   if (op.hasBlockLists()) {
     operands.listedQueries = op.getListedQueries();
@@ -286,7 +279,7 @@ static void addOutputs(attn::AttentionOp op, const KernelSizes &sizes,
   };
   if (!parts.output)
     return addResults(operands.output, operands.lse);
-  bool isRead = mergesInLast(op);
+  bool isRead = mergesInLast(op.getScheduleAttr());
   auto access = isRead ? launch::Access::ReadWrite : launch::Access::Write;
   operands.output = kernel.addArgument(parts.output, access);
   operands.lse = kernel.addArgument(parts.lse, access);
@@ -411,7 +404,7 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
       .mark(kernel.getFunction(), target);
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
   setLaunch(op, target, *sizes, outliner, kernel);
-  if (parts.output && !mergesInLast(op))
+  if (parts.output && !mergesInLast(op.getScheduleAttr()))
     addMergeKernel(op, outliner, parts, *sizes, target.getLanes());
   outliner.finish();
   return success();

@@ -98,6 +98,11 @@ bool attune::widensValues(const AttentionProblem &problem,
   return isNarrower(problem.getValueType(), problem.getWeightType(), schedule);
 }
 
+bool attune::mergesInLast(const AttentionKnobs &schedule) {
+  return schedule.getSplitK() != 1 &&
+         schedule.getMerge() == schedule::MergeParts::Last;
+}
+
 bool attune::hasRestagingRole(const AttentionProblem &problem,
                               const AttentionKnobs &schedule,
                               TargetAttr target) {
@@ -234,8 +239,7 @@ static void addRestaged(const AttentionProblem &problem,
 /// Where threads learn that theirs is the last workgroup of a tile.
 static void addJoin(const AttentionKnobs &schedule,
                     tile::SharedMemoryLayout &layout) {
-  if (schedule.getSplitK() != 1 &&
-      schedule.getMerge() == schedule::MergeParts::Last)
+  if (mergesInLast(schedule))
     layout.addWords(1);
 }
 

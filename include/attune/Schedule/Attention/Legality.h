@@ -191,6 +191,9 @@ inline constexpr int64_t kRestagedStages = 2;
 bool hasRestagingRole(const AttentionProblem &problem,
                       const AttentionKnobs &schedule, tile::TargetAttr target);
 
+/// Whether the last workgroup of a tile merges its parts, if it has any.
+bool mergesInLast(const AttentionKnobs &schedule);
+
 /// Whether the copy engine loads these tiles; elements are read one by one
 /// where it does not.
 bool loadsRegionTile(const AttentionProblem &problem, const RegionTile &tile,
