@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Builds one kernel of gradients (GradientBody.cpp): the loop, and what becomes
+// of each element of a tile of scores in it (GradientScores.cpp).
+
+#ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_GRADIENTBUILDER_H
+#define ATTUNE_LIB_CONVERSION_ATTNTOTILE_GRADIENTBUILDER_H
+
+#include "GradientRows.h"
+#include "Reach.h"
+#include "TileOrder.h"
+#include "Views.h"
+#include "VisitedBlocks.h"
+#include "attune/Conversion/RegionClone.h"
+#include "attune/Schedule/AttentionGrad/Legality.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace attune {
+
+/// What a workgroup adds up: the gradients of what it owns, then those of
+/// values.
+using Sums = llvm::SmallVector<mlir::Value, 2>;
+
+class GradientBuilder {
+public:
+  GradientBuilder(mlir::OpBuilder &builder, attn::AttentionGradOp op,
+                  const GradientOperands &operands,
+                  const GradientKernel &kernel, tile::MmaAtomAttr atom,
+                  const DeviceCache &cache)
+      : b(op.getLoc(), builder), op(op), operands(operands), kernel(kernel),
+        atom(atom), cache(cache),
+        padded(getPaddedHeadDims(AttentionGradProblem::get(op), atom)),
+        ownsKeys(kernel.owns == MaskDim::Key),
+        scoreType(tile::TileType::get({kernel.owned, kernel.visited},
+                                      b.getF32Type())) {}
+
+  void build();
+
+private:
+  void planLoop(mlir::scf::ForOp loop);
+  void locate();
+  /// Of all query heads of a key head, or of keys and values.
+  mlir::Value getVisitedBytes(const TileCounts &counts);
+  /// The sums after all blocks of the query head.
+  Sums visitHead(mlir::Value head, Sums sums);
+  Sums step(VisitedBlocks &blocks, mlir::Value block, Sums sums);
+  /// Scores, those that are hidden as -inf.
+  mlir::Value makeScores(mlir::Value products, VisitedBlocks &blocks,
+                         mlir::Value block, mlir::Value first);
+  /// Keys that are owned and do not exist have products of 0, and no part of
+  /// the gradients of queries or tensors: their weights, which may be infinite,
+  /// must be 0.
+  llvm::SmallVector<Reach, 2> findReaches(mlir::Value first);
+  mlir::Value applyScore(mlir::Value products, mlir::Value first);
+  mlir::Value applyMask(mlir::Value scores, mlir::Value first, bool asksRegion);
+  /// exp2(scores - log-sum-exp), with another sign where dropout takes it.
+  mlir::Value makeWeights(mlir::Value scores, mlir::Value shifts,
+                          mlir::Value first);
+  /// Those that are kept, in the type of operands.
+  mlir::Value takeKept(mlir::Value weights);
+  /// Of what makeWeights() has made, the weight, and its gradient less the
+  /// delta of its query.
+  std::pair<mlir::Value, mlir::Value>
+  splitWeight(mlir::OpBuilder &inner, mlir::Location loc, mlir::Value weight,
+              mlir::Value weightGrad, mlir::Value delta);
+  /// Gradients of the products of query and key but for their scale, in the
+  /// type of operands.
+  mlir::Value makeScoreGrads(mlir::Value products, mlir::Value weights,
+                             mlir::Value weightGrads, mlir::Value deltas,
+                             mlir::Value first);
+  /// Adds what a read of a tensor changes to the gradient of that.
+  void addToTensor(mlir::OpBuilder &inner, mlir::tensor::ExtractOp extract,
+                   mlir::Value change, const mlir::IRMapping &mapping);
+  /// What makes weights of scores, in powers of two.
+  mlir::Value loadShifts(int64_t rows, mlir::Value first);
+  mlir::Value loadDeltas(int64_t rows, mlir::Value first);
+  mlir::Value loadOwnNumbers(int64_t rows, mlir::Value buffer,
+                             mlir::Value first);
+  /// The part of the gradients of the queries visited that the keys have.
+  mlir::Value multiplyByKeys(mlir::Value grads);
+  void finish(mlir::Value sums, mlir::Value gradient, double factor);
+
+  tile::LoadOp load(int64_t rows, int64_t columns, mlir::Value buffer,
+                    mlir::Value row, int64_t stages) {
+    auto type = tile::TileType::get({rows, columns}, op.getElementType());
+    return createLoad(b, type, buffer, {row, constant(0)}, stages);
+  }
+  mlir::Value loadOwned(int64_t columns, mlir::Value buffer) {
+    tile::LoadOp owned =
+        load(kernel.owned, columns, buffer, firstOwned, /*stages=*/1);
+    owned.setReadOnce(kernel.inRegisters);
+    return owned;
+  }
+  mlir::Value multiply(mlir::Value lhs, mlir::Value rhs, mlir::Value acc,
+                       bool transposeRhs) {
+    tile::MmaScope scope = op.getScheduleAttr().getMmaWarps() > 1
+                               ? tile::MmaScope::Warpgroup
+                               : tile::MmaScope::Warp;
+    return tile::MmaOp::create(b, acc.getType(), lhs, rhs, acc,
+                               /*transpose_lhs=*/false, transposeRhs, scope,
+                               /*warps_n=*/1, /*lhs_through_shared=*/false,
+                               tile::MmaAtomAttr());
+  }
+  /// Numbers of queries as large as a tile of scores.
+  mlir::Value broadcast(mlir::Value numbers) {
+    return tile::BroadcastOp::create(b, scoreType, numbers,
+                                     /*dim=*/ownsKeys ? 1 : 0);
+  }
+  /// Query and key of an element of a tile of scores.
+  std::pair<mlir::Value, mlir::Value> locateElement(mlir::OpBuilder &inner,
+                                                    mlir::Location loc,
+                                                    mlir::ValueRange place,
+                                                    mlir::Value first);
+  /// Whether a region is asked for positions that do not exist.
+  Positions getPositions(mlir::Region &region);
+  /// Arguments of the score region for an element.
+  mlir::IRMapping mapScore(mlir::OpBuilder &inner, mlir::Location loc,
+                           mlir::Value score, mlir::ValueRange place,
+                           mlir::Value first);
+  mlir::Value constant(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(b, value);
+  }
+  mlir::Value size(mlir::Value buffer, int64_t position) {
+    return b.createOrFold<mlir::memref::DimOp>(buffer, position);
+  }
+  mlir::Value view(mlir::Value buffer, mlir::Value head) {
+    return viewHeads(b, op.getOrder(), buffer, batch, head);
+  }
+
+  TileBuilder b;
+  attn::AttentionGradOp op;
+  const GradientOperands &operands;
+  GradientKernel kernel;
+  tile::MmaAtomAttr atom;
+  DeviceCache cache;
+  PaddedHeadDims padded;
+  bool ownsKeys;
+  tile::TileType scoreType;
+  std::optional<attn::Dropout> dropout;
+  mlir::Value headsQ;
+  mlir::Value seqQ, seqK, batch, firstOwned, lastOwned;
+  /// Of the tile: a key head, or a query head.
+  mlir::Value headOwned, headKV;
+  /// The query head that is visited, and what is owned and visited of it: of
+  /// queries or keys, and of output gradients or values.
+  mlir::Value headQ;
+  mlir::Value ownedRows, ownedValues, visitedRows, visitedValues;
+  /// The sums of the queries that are visited; null where none are added to.
+  mlir::Value visitedSums;
+  /// Of queries that are owned.
+  mlir::Value ownedShifts, ownedDeltas;
+};
+
+} // namespace attune
+
+#endif // ATTUNE_LIB_CONVERSION_ATTNTOTILE_GRADIENTBUILDER_H
