@@ -9,6 +9,8 @@
 !s = !tile.tile<64x16xf32, registers>
 !p = !tile.tile<64x16xf16, registers>
 !o = !tile.tile<64x32xf16, registers>
+!square = !tile.tile<64x64xf16, registers>
+!sums = !tile.tile<64x64xf32, registers>
 !view = memref<?x32xf16, strided<[32, 1], offset: ?>>
 
 gpu.module @kernels {
@@ -226,6 +228,50 @@ gpu.module @kernels {
     scf.for %t = %c0 to %n step %grid {
       %head = memref.subview %om[%c1, 0, 0] [1, %rows, 32] [1, 1, 1] : memref<2x?x32xf16> to memref<?x32xf16, strided<[32, 1], offset: ?>>
       tile.store %o, %head[%t, %c0] path buffer eviction first : !o, memref<?x32xf16, strided<[32, 1], offset: ?>>
+    }
+    gpu.return
+  }
+
+  // Rows of a transposed view are columns in memory and on the way there and back. Stores of which groups of warps have the same columns
+  // take turns in one buffer: each waits for the one before, the first for the last one of the iteration before.
+  // CHECK-LABEL: gpu.func @transposed_views
+  // CHECK: %[[SUMS:.+]] = tile.buffer : <64x64xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
+  // CHECK-NOT: tile.buffer : <64x64xf32
+  // CHECK: %[[C:.+]] = tile.channel : <64x64xf16, stages = 2, swizzle_atom = 64>
+  // CHECK: %[[NONE:.+]] = tile.done
+  // CHECK: %[[LAST:.+]] = scf.for %[[I:[^ ]+]] = %{{.+}} iter_args(%[[BEFORE:.+]] = %[[NONE]]) -> (!tile.token)
+  // CHECK:   tile.put %[[C]][%[[I]]], %[[BIAS:[^ ]+]][%[[I]], %c0] : <64x64xf16, stages = 2, swizzle_atom = 64>, memref<64x64xf16>
+  // CHECK:   %[[TILE:.+]] = tile.get %[[C]][%[[I]]]
+  // CHECK-NEXT: %[[READ:.+]] = tile.read %[[TILE]] transposed :
+  // CHECK-NEXT: tile.release %[[C]][%[[I]]]
+  // CHECK:   tile.wait_reads %[[BEFORE]] : !tile.token
+  // CHECK-NEXT: %[[X:.+]] = tile.map(%[[READ]])
+  // CHECK:   tile.write %[[X]], %[[SUMS]] transposed :
+  // CHECK-NEXT: %[[FIRST:.+]] = tile.store_async %[[SUMS]], %[[OUT:[^ ]+]][%[[I]], %c0] accumulate : {{.*}}, memref<64x64xf32>
+  // CHECK:   %[[O:.+]] = tile.mma
+  // CHECK-NEXT: tile.wait_reads %[[FIRST]] : !tile.token
+  // CHECK-NEXT: tile.write %[[O]], %[[SUMS]] :
+  // CHECK-NEXT: %[[SECOND:.+]] = tile.store_async %[[SUMS]], %{{.+}}[%[[I]], %c0] accumulate :
+  // CHECK-NEXT: scf.yield %[[SECOND]] : !tile.token
+  // CHECK: tile.wait_reads %[[LAST]] : !tile.token
+  gpu.func @transposed_views(%bias: memref<64x64xf16>, %out: memref<64x64xf32>, %other: memref<64x64xf32>, %vm: memref<64x64xf16>, %zero: !sums, %e: f16, %n: index) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 4, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %rows = memref.transpose %bias (i, j) -> (j, i) : memref<64x64xf16> to memref<64x64xf16, strided<[1, 64]>>
+    %columns = memref.transpose %out (i, j) -> (j, i) : memref<64x64xf32> to memref<64x64xf32, strided<[1, 64]>>
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<64x64xf16> -> !square
+    scf.for %i = %c0 to %n step %c1 {
+      %t = tile.load %rows[%c0, %i] stages 2 : memref<64x64xf16, strided<[1, 64]>> -> !square
+      %x = tile.map(%t) {
+      ^bb0(%half: f16, %row: index, %column: index):
+        %y = arith.extf %half : f16 to f32
+        tile.yield %y : f32
+      } : (!square) -> !sums
+      tile.store %x, %columns[%c0, %i] accumulate path buffer : !sums, memref<64x64xf32, strided<[1, 64]>>
+      %p = tile.fill %e : f16 -> !square
+      %o = tile.mma %p, %v, %zero transpose_lhs scope warpgroup lhs_through_shared : !square, !square, !sums
+      tile.store %o, %other[%i, %c0] accumulate path buffer : !sums, memref<64x64xf32>
     }
     gpu.return
   }

@@ -64,6 +64,11 @@ public:
   virtual void writeMatrices(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value buffer, mlir::Value offset,
                              mlir::ValueRange words) const = 0;
+  /// Reads the transposes of four such matrices: a word of each for the lane,
+  /// which gives a row as it lies in memory.
+  virtual llvm::SmallVector<mlir::Value, 4>
+  readTransposed(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value buffer, mlir::Value offset) const = 0;
   /// Makes what the thread has written to workgroup memory visible to whatever
   /// reads it on its own: this engine, and a matrix unit.
   virtual void publishWrites(mlir::OpBuilder &builder,

@@ -321,23 +321,56 @@ static LogicalResult checkOfAtoms(Operation *op, tile::TileType type,
   return success();
 }
 
+/// That warpgroups find each 16 columns of a tile in shared memory, which are
+/// rows of theirs, in one swizzle atom, and that groups have columns each.
+static LogicalResult checkTransposed(Operation *op, Value shared,
+                                     tile::TileType type) {
+  constexpr int64_t kMatrix = 16;
+  int64_t atom = getSwizzleAtom(shared);
+  tile::LayoutAttr layout = type.getRegisterLayout();
+  bool isApart = atom && llvm::all_of(layout.getRegisters(), [&](auto &mode) {
+                   return mode.dim != 0 || mode.stride < kMatrix ||
+                          mode.stride % atom == 0;
+                 });
+  if (isApart && atom % kMatrix == 0 &&
+      llvm::all_of(layout.getWarps(), [](const tile::Mode &mode) {
+        return mode.dim == 0 || mode.extent == 1 || mode.stride == 0;
+      }))
+    return success();
+  return op->emitOpError()
+         << "expects swizzle atoms of a multiple of " << kMatrix
+         << " columns, and warps along rows alone, where a tile is transposed, "
+            "but got "
+         << shared.getType() << " and " << type;
+}
+
 /// Threads read whole rows, a single one, or what they hold of an accumulator.
 static LogicalResult checkRead(tile::ReadOp op, const KernelContext &context) {
   if (isPaired(op.getSource()))
     return op.emitOpError()
            << "expects a tile without pairs that alternate, but got "
            << op.getSource().getType();
+  tile::TileType type = op.getResult().getType();
+  if (op.getTransposed()) {
+    if (failed(checkCopyEngine(op, context)) ||
+        failed(checkOfAtoms(op, type, context)))
+      return failure();
+    return checkTransposed(op, op.getSource(), type);
+  }
   if (!getSwizzleAtom(op.getSource()) ||
       op.getSource().getType().getShape()[0] == 1)
     return success();
-  return checkOfAtoms(op, op.getResult().getType(), context);
+  return checkOfAtoms(op, type, context);
 }
 
 static LogicalResult checkWrite(tile::WriteOp op,
                                 const KernelContext &context) {
-  if (failed(checkSharedTile(op, op.getDestination(), context)))
+  tile::TileType type = op.getValue().getType();
+  if (failed(checkSharedTile(op, op.getDestination(), context)) ||
+      failed(checkOfAtoms(op, type, context)))
     return failure();
-  return checkOfAtoms(op, op.getValue().getType(), context);
+  return op.getTransposed() ? checkTransposed(op, op.getDestination(), type)
+                            : success();
 }
 
 /// What a role computes is put as warpgroups write it, and counted by warps.

@@ -131,10 +131,23 @@ public:
     LayoutAttr ofWarps =
         LayoutAttr::getNormal(b.getContext(), {}, {}, layout.getWarps());
     firstRow = laneCoordinate(b, loc, context, ofWarps, 0);
-    // Columns of a warp start with an atom.
-    if (Value column = laneCoordinate(b, loc, context, ofWarps, 1))
-      ofColumns = b.createOrFold<arith::MulIOp>(
-          loc, column, constant(b, loc, type.getShape()[0]));
+    Value column = laneCoordinate(b, loc, context, ofWarps, 1);
+    if (!column)
+      return;
+    // Columns of a warp start with an atom, or where they are rows of the tile
+    // in registers in one, with matrices of 16.
+    constexpr int64_t kMatrix = 16;
+    int64_t atomColumns = type.getSwizzle().getSwizzleAtom();
+    if (!llvm::all_of(ofWarps.getWarps(), [&](const tile::Mode &mode) {
+          return mode.dim != 1 || mode.stride % atomColumns == 0;
+        })) {
+      firstColumn = b.createOrFold<arith::RemUIOp>(
+          loc, column, constant(b, loc, atomColumns));
+      firstBits = static_cast<uint64_t>(atomColumns - kMatrix);
+      column = b.createOrFold<arith::SubIOp>(loc, column, firstColumn);
+    }
+    ofColumns = b.createOrFold<arith::MulIOp>(
+        loc, column, constant(b, loc, type.getShape()[0]));
   }
 
   /// The element that is `at` from the row and column of a lane, of which these
@@ -145,7 +158,8 @@ public:
     SplitIndex position =
         sharedPosition(b, loc, type.getSwizzle(), atomColumns,
                        {addOptional(b, loc, row, firstRow), at[0]},
-                       {column, at[1] % atomColumns, columnBits});
+                       {addOptional(b, loc, column, firstColumn),
+                        at[1] % atomColumns, columnBits | firstBits});
     position.dynamic = addOptional(b, loc, position.dynamic, ofColumns);
     position.constant += at[1] / atomColumns * atomColumns * type.getShape()[0];
     return position.materialize(b, loc);
@@ -155,7 +169,9 @@ private:
   OpBuilder &b;
   Location loc;
   tile::TileType type;
-  Value firstRow, ofColumns;
+  Value firstRow, firstColumn, ofColumns;
+  /// That the first column in an atom may have set.
+  uint64_t firstBits = 0;
 };
 } // namespace
 
@@ -243,13 +259,122 @@ static void writePairs(OpBuilder &b, Location loc, const KernelContext &context,
   }
 }
 
+namespace {
+/// Single elements of a tile in swizzle atoms that a warpgroup has the
+/// transpose of: neighbours in registers lie in neighbouring rows.
+class TransposedPlaces {
+public:
+  /// `layout` is that of the transpose.
+  TransposedPlaces(OpBuilder &b, Location loc, LayoutAttr layout,
+                   tile::TileType type, const KernelContext &context)
+      : layout(layout.transpose()),
+        places(b, loc, this->layout, type, context) {
+    LayoutAttr ofLanes =
+        LayoutAttr::getNormal(b.getContext(), {}, this->layout.getLanes(), {});
+    row = laneCoordinate(b, loc, context, ofLanes, 0);
+    column = laneCoordinate(b, loc, context, ofLanes, 1);
+  }
+  Value locate(int64_t reg) const {
+    // lane / 4
+    constexpr uint64_t kColumnBits = 7;
+    return places.locate(row, column, kColumnBits,
+                         layout.getRegisterCoordinates(reg, 2));
+  }
+
+private:
+  LayoutAttr layout;
+  AtomPlaces places;
+  Value row, column;
+};
+} // namespace
+
+/// Writes a tile in registers to one in shared memory that is its transpose.
+static void writeTransposed(OpBuilder &b, Location loc,
+                            const KernelContext &context, LayoutAttr layout,
+                            Value value, tile::TileType type, Value whole) {
+  TransposedPlaces places(b, loc, layout, type, context);
+  Value buffer = flattenBuffer(b, loc, whole);
+  for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg)
+    memref::StoreOp::create(b, loc,
+                            vector::ExtractOp::create(b, loc, value, reg),
+                            buffer, places.locate(reg));
+}
+
+/// Reads elements of 16 bits, four matrices at a time, for a tile in registers
+/// in this layout of one of type `type` in shared memory that is its transpose.
+static Value readMatrices(OpBuilder &b, Location loc,
+                          const KernelContext &context, LayoutAttr layout,
+                          tile::TileType type, Value buffer) {
+  // 16x16 elements, of whose rows in memory the lanes give half: first those of
+  // the first eight rows and columns, then those of the next columns.
+  constexpr int64_t kSize = 8, kBoth = 2 * kSize;
+  Value lane = laneNumber(b, loc, context);
+  AtomPlaces places(b, loc, layout.transpose(), type, context);
+  auto divide = [&](int64_t by) {
+    return b.createOrFold<arith::DivUIOp>(loc, lane, constant(b, loc, by));
+  };
+  auto modulo = [&](Value number, int64_t by) {
+    return b.createOrFold<arith::RemUIOp>(loc, number, constant(b, loc, by));
+  };
+  auto times = [&](Value number, int64_t factor) {
+    return b.createOrFold<arith::MulIOp>(loc, number, constant(b, loc, factor));
+  };
+  Value row = b.createOrFold<arith::AddIOp>(loc, modulo(lane, kSize),
+                                            times(divide(kBoth), kSize)),
+        column = times(modulo(divide(kSize), 2), kSize);
+  SmallVector<Value> words(layout.getNumRegisters() / 2);
+  for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg) {
+    SmallVector<int64_t, 2> at = layout.getRegisterCoordinates(reg, 2);
+    if (at[0] % kBoth != 0 || at[1] % kBoth != 0)
+      continue;
+    SmallVector<Value, 4> matrices =
+        context.model->getCopyEngine()->readTransposed(
+            b, loc, buffer,
+            places.locate(row, column, /*columnBits=*/kSize, {at[1], at[0]}));
+    for (auto [i, word] : llvm::enumerate(matrices)) {
+      auto number = static_cast<int64_t>(i);
+      words[findRegister(layout, {at[0] + number % 2 * kSize,
+                                  at[1] + number / 2 * kSize}) /
+            2] = word;
+    }
+  }
+  Value all = vector::FromElementsOp::create(
+      b, loc, VectorType::get(words.size(), b.getI32Type()), words);
+  return vector::BitCastOp::create(
+      b, loc, VectorType::get(layout.getNumRegisters(), type.getElementType()),
+      all);
+}
+
+/// Reads a tile for the registers of its transpose.
+static Value readTransposed(OpBuilder &b, Location loc,
+                            const KernelContext &context, tile::TileType from,
+                            Value source, tile::TileType to) {
+  LayoutAttr layout = to.getRegisterLayout();
+  if (to.getElementType().getIntOrFloatBitWidth() == 16)
+    return readMatrices(b, loc, context, layout, from, source);
+  TransposedPlaces places(b, loc, layout, from, context);
+  Value buffer = flattenBuffer(b, loc, source);
+  SmallVector<Value> elements;
+  for (int64_t reg = 0; reg < layout.getNumRegisters(); ++reg)
+    elements.push_back(
+        memref::LoadOp::create(b, loc, buffer, places.locate(reg)));
+  return vector::FromElementsOp::create(
+      b, loc, VectorType::get(elements.size(), to.getElementType()), elements);
+}
+
 LogicalResult
 ReadAtomsPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
                                   ConversionPatternRewriter &b) const {
   tile::TileType from = op.getSource().getType(), to = op.getResult().getType();
-  if (!from.getSwizzle().getSwizzleAtom() || from.getShape()[0] == 1)
+  if (!from.getSwizzle().getSwizzleAtom() ||
+      (from.getShape()[0] == 1 && !op.getTransposed()))
     return b.notifyMatchFailure(op, "the source has no rows of swizzle atoms");
   Location loc = op.getLoc();
+  if (op.getTransposed()) {
+    b.replaceOp(op,
+                readTransposed(b, loc, context, from, adaptor.getSource(), to));
+    return success();
+  }
   LayoutAttr layout = to.getRegisterLayout(),
              ofLanes = LayoutAttr::getNormal(b.getContext(), {},
                                              layout.getLanes(), {});
@@ -291,9 +416,15 @@ static void writeTile(OpBuilder &b, Location loc, const KernelContext &context,
 LogicalResult
 WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &b) const {
-  writeTile(b, op.getLoc(), context, op.getValue().getType(),
-            adaptor.getValue(), op.getDestination().getType(),
-            adaptor.getDestination());
+  if (op.getTransposed())
+    writeTransposed(b, op.getLoc(), context,
+                    op.getValue().getType().getRegisterLayout(),
+                    adaptor.getValue(), op.getDestination().getType(),
+                    adaptor.getDestination());
+  else
+    writeTile(b, op.getLoc(), context, op.getValue().getType(),
+              adaptor.getValue(), op.getDestination().getType(),
+              adaptor.getDestination());
   context.model->getCopyEngine()->publishWrites(b, op.getLoc());
   // All warps meet where the group would.
   if (!isa_and_nonnull<tile::BarrierOp>(op->getNextNode()))

@@ -118,7 +118,7 @@ StoredParts StoredParts::get(Operation *op, Value tile,
   int64_t groups = context.countWarpgroups(context.getWarps(op)), columns = 1;
   for (Operation *user : tile.getUsers())
     if (auto write = dyn_cast<tile::WriteOp>(user))
-      columns = write.countColumnParts();
+      columns = write.getTransposed() ? groups : write.countColumnParts();
   return {groups / columns, columns};
 }
 

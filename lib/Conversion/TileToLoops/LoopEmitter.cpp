@@ -104,11 +104,14 @@ SmallVector<Value> LoopEmitter::asPlace(ValueRange indices, int64_t rank) {
   return place;
 }
 
-void LoopEmitter::copy(Value source, Value target) {
+void LoopEmitter::copy(Value source, Value target, bool transposed) {
   int64_t rank = cast<MemRefType>(source.getType()).getRank();
   forEach(cast<MemRefType>(target.getType()).getShape(),
           [&](ValueRange indices) {
-            store(load(source, asPlace(indices, rank)), target, indices);
+            SmallVector<Value> place = asPlace(indices, rank);
+            if (transposed)
+              std::swap(place[0], place[1]);
+            store(load(source, place), target, indices);
           });
 }
 
@@ -491,11 +494,11 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       })
       .Case([&](tile::WriteOp op) {
         Value value = read(op.getValue());
-        copy(value, read(op.getDestination()));
+        copy(value, read(op.getDestination()), op.getTransposed());
       })
       .Case([&](tile::ReadOp op) {
         Value source = read(op.getSource());
-        copy(source, define(op.getResult()));
+        copy(source, define(op.getResult()), op.getTransposed());
       })
       .Case([&](tile::ChannelOp op) { emitChannel(op); })
       .Case([&](tile::PutOp op) { emitPut(op); })

@@ -101,7 +101,7 @@ private:
   /// Indices of a 1-D tile in its row, where `rank` says that it is one.
   llvm::SmallVector<mlir::Value> asPlace(mlir::ValueRange indices,
                                          int64_t rank);
-  void copy(mlir::Value source, mlir::Value target);
+  void copy(mlir::Value source, mlir::Value target, bool transposed = false);
   mlir::Value load(mlir::Value buffer, mlir::ValueRange indices);
   void store(mlir::Value value, mlir::Value buffer, mlir::ValueRange indices);
   /// The buffer behind a view, and the position in it; no row has number -1.

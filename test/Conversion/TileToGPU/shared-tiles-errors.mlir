@@ -145,3 +145,58 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     }
   }
 }
+
+// -----
+
+// What is transposed lies in swizzle atoms.
+#rows = #tile.swizzle<vector = 8, bits = 3, shift = 0>
+#acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
+  gpu.module @kernels {
+    gpu.func @transposed_rows(%b: !tile.tile<16x64xf16, shared, #rows>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.read' op expects swizzle atoms of a multiple of 16 columns, and warps along rows alone, where a tile is transposed, but got '!tile.tile<16x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0>>' and}}
+      %a = tile.read %b transposed : !tile.tile<16x64xf16, shared, #rows> -> !tile.tile<64x16xf16, registers, #acc>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+// A thread's rows are columns of one place in an atom each.
+#atoms = #tile.swizzle<vector = 16, bits = 3, shift = 0, swizzle_atom = 128>
+#acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8], [2, 0, 64]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
+  gpu.module @kernels {
+    gpu.func @rows_in_one_atom(%b: !tile.tile<16x128xi8, shared, #atoms>) kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // expected-error @below {{'tile.read' op expects swizzle atoms of a multiple of 16 columns, and warps along rows alone, where a tile is transposed, but got}}
+      %a = tile.read %b transposed : !tile.tile<16x128xi8, shared, #atoms> -> !tile.tile<128x16xi8, registers, #acc>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+// Groups that share rows have no columns of their own.
+#atoms = #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>
+#halves = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16], [2, 1, 16]]>
+#acc = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = [#tile.mma_atom<name = "toy", m = 64, n = 16, k = 16, lhsType = f16, rhsType = f16, accType = f32,
+  lhs = #acc, rhs = #tile.layout<registers = [[16, 0, 1], [16, 1, 1]], lanes = [[32, 0, 0]], warps = [[4, 0, 0]]>, acc = #acc>]>} {
+  gpu.module @kernels {
+    gpu.func @transposed_halves(%x: f32) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %b = tile.buffer : !tile.tile<32x64xf32, shared, #atoms>
+      %t = tile.fill %x : f32 -> !tile.tile<64x32xf32, registers, #halves>
+      // expected-error @below {{'tile.write' op expects swizzle atoms of a multiple of 16 columns, and warps along rows alone, where a tile is transposed, but got}}
+      tile.write %t, %b transposed : !tile.tile<64x32xf32, registers, #halves>, !tile.tile<32x64xf32, shared, #atoms>
+      gpu.return
+    }
+  }
+}

@@ -19,6 +19,9 @@
 
 #halves = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16], [2, 1, 32]]>
 !halves = !tile.tile<64x64xf32, registers, #halves>
+#keys = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16], [2, 0, 64]]>
+!keys = !tile.tile<128x32xf32, registers, #keys>
+!queries = !tile.tile<32x128xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
 !sums = !tile.tile<64x64xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
 
 module attributes {gpu.container_module} {
@@ -155,6 +158,31 @@ gpu.module @kernels {
       tile.wait_reads %stored : !tile.token
     }, <"load", warps = 4, threads = one> {
     }
+    gpu.return
+  }
+
+  // Rows of a transpose are columns of what is stored: each of two groups has those of two atoms, of which a warp has half of one.
+  // Elements go one by one, those that a lane has of a row into neighbouring rows.
+  // CHECK-LABEL: gpu.func @transposed
+  // CHECK-SAME:    !nvgpu.tensormap.descriptor<tensor = memref<32x32xf32, #gpu.address_space<workgroup>>, swizzle = swizzle_128b
+  // CHECK:       %[[IN:.+]] = arith.remui %[[COLUMN:.+]], %c32
+  // CHECK:       %[[ATOM:.+]] = arith.subi %[[COLUMN]], %[[IN]]
+  // CHECK:       arith.muli %[[ATOM]], %c32
+  // CHECK-COUNT-16: memref.store %{{.+}} : memref<4096xf32, {{.*}}>
+  // CHECK-NOT:   memref.store
+  // CHECK:       nvvm.fence.proxy
+  // CHECK:       nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32
+  // CHECK:       arith.muli %{{.+}}, %c64
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.reduce
+  // CHECK-NOT:   nvvm.cp.async.bulk.tensor
+  // CHECK:       gpu.return
+  gpu.func @transposed(%out: memref<32x128xf32>, %x: f32) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %place = tile.buffer : !queries
+    %o = tile.fill %x : f32 -> !keys
+    tile.write %o, %place transposed : !keys, !queries
+    %stored = tile.store_async %place, %out[%c0, %c0] accumulate : !queries, memref<32x128xf32>
+    tile.wait_reads %stored : !tile.token
     gpu.return
   }
 

@@ -184,6 +184,45 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Of a transpose it is read by matrices: four give the pairs of 16 rows and columns. Each lane says where a row lies.
+  // CHECK-LABEL: gpu.func @transposed_pairs
+  // CHECK-COUNT-4: nvvm.ldmatrix %{{.+}} {eltType = {{.*}}, layout = #nvvm.mma_layout<col>, num = 4 : i32
+  // CHECK-NOT:   nvvm.ldmatrix
+  // CHECK:       vector.from_elements {{.*}} : vector<16xi32>
+  // CHECK:       vector.bitcast %{{.+}} : vector<16xi32> to vector<32xf16>
+  gpu.func @transposed_pairs(%m: memref<64x64xf16>, %out: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>,
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = f16, rank = 2, access = read>, #launch.buffer<name = "out", type = f16, rank = 2, access = write>],
+                                         grid = <1>, block = [128, 1, 1]>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !tile.channel<64x64xf16, stages = 1, swizzle_atom = 64>
+    tile.put %c[%c0], %m[%c0, %c0] : !tile.channel<64x64xf16, stages = 1, swizzle_atom = 64>, memref<64x64xf16>
+    %tile = tile.get %c[%c0] : !tile.channel<64x64xf16, stages = 1, swizzle_atom = 64>
+      -> !tile.tile<64x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>
+    %x = tile.read %tile transposed : !tile.tile<64x64xf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>
+      -> !tile.tile<64x64xf16, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [8, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>>
+    tile.store %x, %out[%c0, %c0] : !tile.tile<64x64xf16, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [8, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>>, memref<64x64xf16>
+    gpu.return
+  }
+
+  // Elements of another size are read one by one.
+  // CHECK-LABEL: gpu.func @transposed_elements
+  // CHECK-COUNT-32: memref.load %{{.+}} : memref<4096xf32, {{.*}}>
+  // CHECK-NOT:   memref.load
+  // CHECK:       vector.from_elements {{.*}} : vector<32xf32>
+  gpu.func @transposed_elements(%m: memref<64x64xf32>, %out: memref<64x64xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>,
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = f32, rank = 2, access = read>, #launch.buffer<name = "out", type = f32, rank = 2, access = write>],
+                                         grid = <1>, block = [128, 1, 1]>} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !tile.channel<64x64xf32, stages = 1, swizzle_atom = 32>
+    tile.put %c[%c0], %m[%c0, %c0] : !tile.channel<64x64xf32, stages = 1, swizzle_atom = 32>, memref<64x64xf32>
+    %tile = tile.get %c[%c0] : !tile.channel<64x64xf32, stages = 1, swizzle_atom = 32>
+      -> !tile.tile<64x64xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
+    %x = tile.read %tile transposed : !tile.tile<64x64xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
+      -> !tile.tile<64x64xf32, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [8, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>>
+    tile.store %x, %out[%c0, %c0] : !tile.tile<64x64xf32, registers, #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [8, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>>, memref<64x64xf32>
+    gpu.return
+  }
+
   // A channel inside of a loop has its barriers once, at the start.
   // CHECK-LABEL: gpu.func @in_a_loop
   // CHECK:     nvvm.fence.mbarrier.init

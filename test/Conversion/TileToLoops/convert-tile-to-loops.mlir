@@ -13,6 +13,7 @@
 // RUN: attune-run %t.mlir --device=host --print --function=carried | FileCheck %s --check-prefix=CARRIED
 // RUN: attune-run %t.mlir --device=host --print --function=ring | FileCheck %s --check-prefix=RING
 // RUN: attune-run %t.mlir --device=host --print --function=turns | FileCheck %s --check-prefix=TURNS
+// RUN: attune-run %t.mlir --device=host --print --function=transposed | FileCheck %s --check-prefix=TRANSPOSED
 // RUN: attune-run %t.mlir --device=host --print --function=widened | FileCheck %s --check-prefix=WIDENED
 //
 // Layouts mean nothing, and the family of the chip neither.
@@ -463,6 +464,46 @@ func.func @turns() -> tensor<6x2xf32> {
     args(%out : memref<6x2xf32>)
   %tensor = bufferization.to_tensor %out restrict : memref<6x2xf32> to tensor<6x2xf32>
   return %tensor : tensor<6x2xf32>
+}
+
+gpu.module @transposed_module {
+  // Rows become columns on the way from shared memory, and on the way to it.
+  gpu.func @transposed(%out: memref<5x3xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %t = tile.map() {
+    ^bb0(%i: index, %j: index):
+      %ten = arith.constant 10 : index
+      %tens = arith.muli %i, %ten : index
+      %sum = arith.addi %tens, %j : index
+      %n = arith.index_cast %sum : index to i32
+      %x = arith.sitofp %n : i32 to f32
+      tile.yield %x : f32
+    } : () -> !tile.tile<2x3xf32, registers>
+    %columns = tile.buffer : !tile.tile<3x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
+    tile.write %t, %columns transposed : !tile.tile<2x3xf32, registers>, !tile.tile<3x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>>
+    %as_rows = tile.read %columns : !tile.tile<3x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>> -> !tile.tile<3x2xf32, registers>
+    %back = tile.read %columns transposed : !tile.tile<3x2xf32, shared, #tile.swizzle<vector = 2, bits = 0, shift = 3>> -> !tile.tile<2x3xf32, registers>
+    tile.store %back, %out[%c0, %c0] : !tile.tile<2x3xf32, registers>, memref<5x3xf32>
+    tile.store %as_rows, %out[%c2, %c0] : !tile.tile<3x2xf32, registers>, memref<5x3xf32>
+    gpu.return
+  }
+}
+// TRANSPOSED: result 0: 5x3xf32
+// TRANSPOSED-NEXT: {{^}}0 1 2{{$}}
+// TRANSPOSED-NEXT: {{^}}10 11 12{{$}}
+// TRANSPOSED-NEXT: {{^}}0 10 0{{$}}
+// TRANSPOSED-NEXT: {{^}}1 11 0{{$}}
+// TRANSPOSED-NEXT: {{^}}2 12 0{{$}}
+func.func @transposed() -> tensor<5x3xf32> {
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<5x3xf32>
+  %out = bufferization.to_buffer %zero : tensor<5x3xf32> to memref<5x3xf32>
+  gpu.launch_func @transposed_module::@transposed blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
+    args(%out : memref<5x3xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<5x3xf32> to tensor<5x3xf32>
+  return %tensor : tensor<5x3xf32>
 }
 
 gpu.module @widened_module {

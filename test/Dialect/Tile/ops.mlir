@@ -105,6 +105,10 @@ func.func @shared_tiles(%m: memref<?x64xf16>, %a: !regs, %i: index, %columns: !t
   %turn = tile.alternate %i, %b, %b : !shared
   // CHECK: tile.write %[[A]], %[[B]] : <32x64xf16, registers>, <32x64xf16, shared,
   tile.write %a, %b : !regs, !shared
+  // CHECK: %[[COLUMN:.+]] = tile.read %[[B]] transposed : <32x64xf16, shared, {{.*}}> -> <64x32xf16, registers>
+  %column = tile.read %b transposed : !shared -> !tile.tile<64x32xf16, registers>
+  // CHECK: tile.write %[[COLUMN]], %[[B]] transposed : <64x32xf16, registers>, <32x64xf16, shared,
+  tile.write %column, %b transposed : !tile.tile<64x32xf16, registers>, !shared
   // CHECK: tile.restage %[[B]] into %[[COLUMNS:.+]][%[[I]]] transposed : <32x64xf16, shared, {{.*}}>, <64x32xf16, stages = 1>
   tile.restage %b into %columns[%i] transposed : !shared, !tile.channel<64x32xf16, stages = 1>
   // CHECK: tile.restage %[[B]] into %[[COLUMNS]][%[[I]]] transposed role "restage" : <32x64xf16, shared, {{.*}}>, <64x32xf16, stages = 1>

@@ -243,9 +243,24 @@ static LogicalResult verifyInOrder(Operation *op, ChannelType channel) {
          << channel;
 }
 
+/// That two tiles have one shape, or where `transposed` each other's.
+static LogicalResult verifyShapes(Operation *op, StringRef firstName,
+                                  TileType first, StringRef secondName,
+                                  TileType second, bool transposed) {
+  if (!transposed)
+    return verifySameShape(op, firstName, first, secondName, second);
+  SmallVector<int64_t, 2> shape(llvm::reverse(second.getShape()));
+  if (shape.size() == 2 && first.getShape() == ArrayRef(shape))
+    return success();
+  return op->emitOpError() << "expects " << firstName << " and " << secondName
+                           << " with each other's rows and columns where it "
+                              "is transposed, but got "
+                           << first << " and " << second;
+}
+
 LogicalResult WriteOp::verify() {
-  if (failed(verifySameShape(*this, "value", getValue().getType(),
-                             "destination", getDestination().getType())))
+  if (failed(verifyShapes(*this, "value", getValue().getType(), "destination",
+                          getDestination().getType(), getTransposed())))
     return failure();
   return verifySameElementType(
       *this, "value", getValue().getType().getElementType(), "destination",
@@ -294,10 +309,12 @@ LogicalResult StoreAsyncOp::verify() {
 }
 
 LogicalResult ReadOp::verify() {
-  if (getSource().getType().getRowsAndColumns() !=
-          getResult().getType().getRowsAndColumns() &&
-      failed(verifySameShape(*this, "source", getSource().getType(), "result",
-                             getResult().getType())))
+  bool isSame =
+      !getTransposed() && getSource().getType().getRowsAndColumns() ==
+                              getResult().getType().getRowsAndColumns();
+  if (!isSame &&
+      failed(verifyShapes(*this, "source", getSource().getType(), "result",
+                          getResult().getType(), getTransposed())))
     return failure();
   return verifySameElementType(*this, "source",
                                getSource().getType().getElementType(), "result",

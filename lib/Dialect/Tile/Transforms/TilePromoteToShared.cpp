@@ -5,6 +5,7 @@
 // multiply or the store that takes it.
 
 #include "ElementNumbers.h"
+#include "StoresThroughShared.h"
 #include "attune/Dialect/Tile/IR/Alignment.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
@@ -33,19 +34,19 @@ struct TilePromoteToShared
   void promote(HandOverOp handOver);
   /// A channel in front of `op`, outside of all loops.
   Value createChannel(Operation *op, ChannelType type);
-  /// The channel of a tile that `users` multiply.
-  ChannelType getChannel(LoadOp load, ArrayRef<MmaOp> users, int64_t stages);
-  /// Channels and buffers of tiles that the copy engine moves have swizzle
-  /// atoms.
-  int64_t getSwizzleAtom(TileType type);
-  /// Room in shared memory for a tile that is computed.
-  Value createBuffer(TileType type);
+  /// The channel of a tile that `users` multiply, stored as `type`.
+  ChannelType getChannel(LoadOp load, TileType type, ArrayRef<MmaOp> users,
+                         int64_t stages);
+  /// Whether the copy engine is told to fetch a tile that `users` multiply,
+  /// though it is none of them.
+  bool isFetched(ArrayRef<MmaOp> users) {
+    return users.empty() && !getRoles(getOperation()).empty();
+  }
   /// Multiplies the left operand from shared memory.
   void writeOperand(MmaOp mma);
   /// Multiplies a right operand as warpgroups read it: columns that were rows
   /// of a channel, or in more bits.
   void restageOperand(MmaOp mma);
-  LogicalResult writeOutput(StoreOp store);
   ElementNumbers numbers;
 };
 
@@ -93,11 +94,6 @@ static void splitSides(LoadOp load) {
   OpBuilder b(load);
   auto other = cast<LoadOp>(b.clone(*load));
   load.getResult().replaceUsesWithIf(other.getResult(), isRhs);
-}
-
-int64_t TilePromoteToShared::getSwizzleAtom(TileType type) {
-  return TargetAttr::lookup(getOperation())
-      .getSwizzleAtom(type.getShape()[1], type.getElementType());
 }
 
 /// Whether what is loaded passes through registers on its way to shared memory.
@@ -158,9 +154,9 @@ static bool isCopiedDirectly(LoadOp load, const OperandUse &use,
              0;
 }
 
-ChannelType TilePromoteToShared::getChannel(LoadOp load, ArrayRef<MmaOp> users,
+ChannelType TilePromoteToShared::getChannel(LoadOp load, TileType type,
+                                            ArrayRef<MmaOp> users,
                                             int64_t stages) {
-  TileType type = load.getResult().getType();
   SmallVector<int64_t, 2> shape = type.getRowsAndColumns();
   if (copiesThroughRegisters(load))
     if (std::optional<OperandUse> use = getUse(load.getResult(), users))
@@ -170,13 +166,12 @@ ChannelType TilePromoteToShared::getChannel(LoadOp load, ArrayRef<MmaOp> users,
                                      *use);
   bool byWarpgroups = llvm::any_of(
       users, [](MmaOp mma) { return mma.getScope() == MmaScope::Warpgroup; });
-  // So the copy engine is told to fetch what nothing multiplies.
-  bool isFetched = users.empty() && !getRoles(getOperation()).empty();
   // MMAs of warpgroups read what the copy engine writes, which alone is told
   // to fetch a single row.
-  int64_t atomColumns = type.getRank() == 1         ? type.getShape()[0]
-                        : byWarpgroups || isFetched ? getSwizzleAtom(type)
-                                                    : 0;
+  int64_t atomColumns = type.getRank() == 1 ? type.getShape()[0]
+                        : byWarpgroups || isFetched(users)
+                            ? getSwizzleAtom(getOperation(), type)
+                            : 0;
   return ChannelType::get(&getContext(), shape, type.getElementType(), stages,
                           atomColumns);
 }
@@ -221,7 +216,13 @@ void TilePromoteToShared::promote(LoadOp load) {
   // A ring of more slots is of use only where there is a next tile.
   int64_t stages = loop ? *load.getStages() : 1;
   bool isRow = type.getRank() == 1;
-  ChannelType channelType = getChannel(load, users, stages);
+  // Tiles that arithmetic alone reads are waited for, and take registers, when
+  // it begins. The copy engine copies their rows as they lie in memory.
+  bool isLate = users.empty() && !isRow && !throughRegisters;
+  Value untransposed =
+      isLate && isFetched(users) ? getUntransposed(load.getSource()) : Value();
+  ChannelType channelType =
+      getChannel(load, untransposed ? transpose(type) : type, users, stages);
   Value channel = createChannel(load, channelType);
   OpBuilder b(load);
   Location loc = load.getLoc();
@@ -236,15 +237,14 @@ void TilePromoteToShared::promote(LoadOp load) {
     PutTileOp::create(b, loc, channel, element, fetched.getResult(),
                       /*role=*/StringAttr());
   } else {
-    PutOp::create(b, loc, channel, element, load.getSource(),
-                  load.getIndices()[0], load.getIndices()[1],
+    unsigned row = untransposed ? 1 : 0;
+    PutOp::create(b, loc, channel, element,
+                  untransposed ? untransposed : load.getSource(),
+                  load.getIndices()[row], load.getIndices()[1 - row],
                   /*predicate=*/Value(), /*maps=*/ValueRange(),
                   load.getInBoundsAttr(), load.getRoleAttr(),
                   load.getEvictionAttr());
   }
-  // Tiles that arithmetic alone reads are waited for, and take registers, when
-  // it begins.
-  bool isLate = users.empty() && !isRow && !throughRegisters;
   if (isLate)
     b.setInsertionPoint(firstUserInBlock(load));
   Value shared = GetOp::create(b, loc, channelType.getTileType(), channel,
@@ -252,7 +252,8 @@ void TilePromoteToShared::promote(LoadOp load) {
   if (isRow)
     b.setInsertionPoint(firstUserInBlock(load));
   if (readsAll || !llvm::all_of(load->getUses(), isOperand)) {
-    Value read = ReadOp::create(b, loc, type, shared);
+    Value read = ReadOp::create(b, loc, type, shared,
+                                /*transposed=*/untransposed != nullptr);
     load.getResult().replaceUsesWithIf(
         read, [&](OpOperand &use) { return readsAll || !isOperand(use); });
   }
@@ -287,10 +288,10 @@ void TilePromoteToShared::promote(HandOverOp handOver) {
   TileType type = handOver.getInput().getType();
   SmallVector<int64_t, 2> shape = type.getRowsAndColumns();
   auto loop = handOver->getParentOfType<scf::ForOp>();
-  auto channelType =
-      ChannelType::get(&getContext(), shape, type.getElementType(),
-                       loop ? static_cast<int64_t>(handOver.getStages()) : 1,
-                       type.getRank() == 1 ? shape[1] : getSwizzleAtom(type));
+  auto channelType = ChannelType::get(
+      &getContext(), shape, type.getElementType(),
+      loop ? static_cast<int64_t>(handOver.getStages()) : 1,
+      type.getRank() == 1 ? shape[1] : getSwizzleAtom(getOperation(), type));
   Value channel = createChannel(handOver, channelType);
   OpBuilder b(handOver);
   Location loc = handOver.getLoc();
@@ -316,17 +317,6 @@ void TilePromoteToShared::promote(HandOverOp handOver) {
   handOver.erase();
 }
 
-Value TilePromoteToShared::createBuffer(TileType type) {
-  Block &entry = getOperation().getBody().front();
-  OpBuilder b(&entry, entry.begin());
-  // Stored as a slot is.
-  auto slot =
-      ChannelType::get(&getContext(), type.getShape(), type.getElementType(),
-                       /*stages=*/1, getSwizzleAtom(type));
-  return BufferOp::create(b, getOperation().getLoc(), slot.getTileType(),
-                          /*offset=*/IntegerAttr());
-}
-
 /// Whether the MMA is done by the end of its block: something else than an MMA
 /// reads its result there.
 static bool endsInBlock(MmaOp mma) {
@@ -343,7 +333,7 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
   if (type.isShared())
     return;
   Location loc = mma.getLoc();
-  Value buffer = createBuffer(type);
+  Value buffer = createBuffer(getOperation(), type);
   // Other warps read what these wrote, and wrote what these read. What is
   // issued in front of the MMA runs while they wait for each other.
   bool isShared = mma.getTransposeLhs() || mma.getWarpsN() > 1;
@@ -352,7 +342,7 @@ void TilePromoteToShared::writeOperand(MmaOp mma) {
   if (takesTurns) {
     // Who is at the barrier of a turn has read what was written in the one
     // before.
-    Value other = createBuffer(type);
+    Value other = createBuffer(getOperation(), type);
     OpBuilder b(mma);
     Value number = numbers.get(b, loc, loop);
     b.setInsertionPoint(mma);
@@ -414,7 +404,7 @@ void TilePromoteToShared::restageOperand(MmaOp mma) {
   auto channelType = ChannelType::get(
       &getContext(), restaged.getShape(), restaged.getElementType(),
       rows->getParentOfType<scf::ForOp>() ? kStages : 1,
-      getSwizzleAtom(restaged),
+      getSwizzleAtom(getOperation(), restaged),
       transposes && atom.isPaired() && mma.getLhs().getType().isRegisters());
   Value channel = createChannel(rows, channelType), element = rows.getElement();
   OpBuilder b(rows->getContext());
@@ -438,100 +428,6 @@ void TilePromoteToShared::restageOperand(MmaOp mma) {
     if (release.getChannel() == rows.getChannel() &&
         release.getElement() == rows.getElement())
       release->moveAfter(restage);
-}
-
-/// Whether the rows and columns of a view end where those of its tensor do.
-static bool reachesEnds(Value view) {
-  auto subview = view.getDefiningOp<memref::SubViewOp>();
-  if (!subview)
-    return isa<BlockArgument>(view);
-  llvm::SmallBitVector dropped = subview.getDroppedDims();
-  MemRefType source = subview.getSourceType();
-  for (int64_t dim = 0, rank = source.getRank(); dim < rank; ++dim) {
-    if (dropped[dim])
-      continue;
-    OpFoldResult size = subview.getMixedSizes()[dim];
-    bool isWhole = !source.isDynamicDim(dim) &&
-                   isConstantIntValue(size, source.getDimSize(dim));
-    if (auto value = dyn_cast<Value>(size))
-      if (auto asked = value.getDefiningOp<memref::DimOp>())
-        isWhole = asked.getSource() == subview.getSource() &&
-                  asked.getConstantIndex() == dim;
-    if (!isWhole || !isConstantIntValue(subview.getMixedOffsets()[dim], 0))
-      return false;
-  }
-  return isa<BlockArgument>(subview.getSource());
-}
-
-/// A left operand of MMAs, of the shape of `type`, that `block` gets.
-static GetOp findOperand(Block *block, TileType type) {
-  for (auto get : block->getOps<GetOp>()) {
-    TileType tile = get.getResult().getType();
-    if (tile.getShape() == type.getShape() &&
-        tile.getElementType() == type.getElementType() &&
-        llvm::any_of(get->getUses(), [](OpOperand &use) {
-          auto mma = dyn_cast<MmaOp>(use.getOwner());
-          return mma && &use == &mma.getLhsMutable();
-        }))
-      return get;
-  }
-  return {};
-}
-
-LogicalResult TilePromoteToShared::writeOutput(StoreOp store) {
-  TileType type = store.getValue().getType();
-  StorePath path = store.getPath();
-  store.setPath(StorePath::Direct);
-  if (type.getRank() != 2 || !reachesEnds(store.getDestination()))
-    return success();
-  Location loc = store.getLoc();
-  Block *block = store->getBlock();
-  Value place;
-  Operation *release = nullptr;
-  if (path == StorePath::OperandSlot) {
-    GetOp get = findOperand(block, type);
-    for (auto candidate : block->getOps<ReleaseOp>())
-      if (get && candidate.getChannel() == get.getChannel() &&
-          candidate.getElement() == get.getElement())
-        release = candidate;
-    if (!release)
-      return store.emitOpError()
-             << "expects a left-hand operand of an MMA of the type of the "
-                "tile in the same block, whose slot it can take";
-    place = get.getResult();
-  } else {
-    place = createBuffer(type);
-  }
-  OpBuilder b(store);
-  auto write = WriteOp::create(b, loc, store.getValue(), place);
-  Value stored = StoreAsyncOp::create(
-      b, loc, place, store.getDestination(), store.getIndices()[0],
-      store.getIndices()[1], store.getAccumulateAttr(), /*map=*/Value(),
-      store.getEvictionAttr());
-  store.erase();
-  // A slot is wanted for the next tile, a buffer not before its next write.
-  auto loop = dyn_cast<scf::ForOp>(block->getParentOp());
-  if (release || !loop) {
-    Operation *last = block->getTerminator();
-    b.setInsertionPoint(last);
-    WaitReadsOp::create(b, loc, stored);
-    if (release)
-      release->moveBefore(last);
-    return success();
-  }
-  b.setInsertionPoint(loop);
-  Value none = DoneOp::create(b, loc);
-  Value before = numbers.addCarried(loop, none,
-                                    [&](OpBuilder &, Value) { return stored; });
-  // Not between what rounds the tile and its write: a back end packs pairs of
-  // what is rounded only where both are in one block.
-  auto map = write.getValue().getDefiningOp<MapOp>();
-  bool isOwn = map && map->hasOneUse() && map->getBlock() == write->getBlock();
-  b.setInsertionPoint(isOwn ? map.getOperation() : write);
-  WaitReadsOp::create(b, loc, before);
-  b.setInsertionPoint(loop->getBlock()->getTerminator());
-  WaitReadsOp::create(b, loc, loop.getResults().back());
-  return success();
 }
 
 /// What goes through shared memory, in the order of the kernel.
@@ -584,7 +480,8 @@ void TilePromoteToShared::runOnOperation() {
     writeOperand(mma);
   for (MmaOp mma : ofWarpgroups)
     restageOperand(mma);
+  StoresThroughShared throughShared(kernel, numbers);
   for (StoreOp store : stores)
-    if (failed(writeOutput(store)))
+    if (failed(throughShared.lower(store)))
       return signalPassFailure();
 }

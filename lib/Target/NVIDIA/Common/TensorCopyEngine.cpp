@@ -117,6 +117,23 @@ void TensorCopyEngine::writeMatrices(OpBuilder &b, Location loc, Value buffer,
                            NVVM::LdStMatrixEltType::B16);
 }
 
+SmallVector<Value, 4> TensorCopyEngine::readTransposed(OpBuilder &b,
+                                                       Location loc,
+                                                       Value buffer,
+                                                       Value offset) const {
+  constexpr int kMatrices = 4;
+  auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+  SmallVector<Type> types(kMatrices, b.getI32Type());
+  Value matrices = NVVM::LdMatrixOp::create(
+      b, loc, LLVM::LLVMStructType::getLiteral(b.getContext(), types),
+      sharedPointer(b, loc, buffer, offset), kMatrices, NVVM::MMALayout::col,
+      shape, NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value, 4> words;
+  for (int i = 0; i < kMatrices; ++i)
+    words.push_back(LLVM::ExtractValueOp::create(b, loc, matrices, i));
+  return words;
+}
+
 void TensorCopyEngine::publishWrites(OpBuilder &b, Location loc) const {
   NVVM::FenceProxyOp::create(
       b, loc, NVVM::ProxyKind::async_shared,

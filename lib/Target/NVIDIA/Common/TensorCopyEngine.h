@@ -23,6 +23,9 @@ public:
   void writeMatrices(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value buffer, mlir::Value offset,
                      mlir::ValueRange words) const override;
+  llvm::SmallVector<mlir::Value, 4>
+  readTransposed(mlir::OpBuilder &builder, mlir::Location loc,
+                 mlir::Value buffer, mlir::Value offset) const override;
   void publishWrites(mlir::OpBuilder &builder,
                      mlir::Location loc) const override;
 };

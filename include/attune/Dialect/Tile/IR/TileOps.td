@@ -84,13 +84,19 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
   let summary = "Reads a whole tile from shared memory into registers";
   let description = [{
-    A tile of one row may be read as a 1-D tile.
+    `result[i, j] = source[i, j]` or, where `transposed`, `source[j, i]`. A tile of one row may be read as a 1-D tile.
 
-    **Errors**: element types or shapes differ. By `convert-tile-to-gpu`: several rows in swizzle atoms.
+    **Example**
+    ```mlir
+    %columns = tile.read %rows transposed : !tile.tile<64x128xbf16, shared, #s> -> !tile.tile<128x64xbf16, registers>
+    ```
+
+    **Errors**: element types differ, or shapes that are not each other's, transposed if the op says so; a `transposed` 1-D tile. By
+    `convert-tile-to-gpu`: several rows in swizzle atoms in a layout that is not the accumulator's of a warpgroup MMA; whole rows that are `transposed`.
   }];
-  let arguments = (ins Tile_SharedTile:$source);
+  let arguments = (ins Tile_SharedTile:$source, UnitAttr:$transposed);
   let results = (outs Tile_RegisterTile:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "$source (`transposed` $transposed^)? attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -130,19 +136,19 @@ def Tile_AlternateOp : Tile_Op<"alternate", [Pure, AllTypesMatch<["even", "odd",
 def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Writes a tile in registers to a tile in shared memory";
   let description = [{
-    `destination[i, j] = value[i, j]`. When it has run, each warpgroup may multiply the rows that it holds, and store its
-    part by `tile.store_async`; other warpgroups may read them behind a `tile.barrier`. What reads these elements as they
+    `destination[i, j] = value[i, j]` or, where `transposed`, `destination[j, i]`. When it has run, each warpgroup may multiply the rows that it
+    holds, and store its part by `tile.store_async`; other warpgroups may read them behind a `tile.barrier`. What reads these elements as they
     were must be done by then: MMAs of the group are waited for, and so are the reads of its stores.
 
     The destination is that of a `tile.buffer`, or of a `tile.get` until its release.
 
-    **Errors**: element types or shapes differ. By `convert-tile-to-gpu`: a destination in whole rows; a layout that is not the
-    accumulator's of a warpgroup MMA.
+    **Errors**: element types differ, or shapes that are not each other's, transposed if the op says so. By `convert-tile-to-gpu`: a destination
+    in whole rows; a layout that is not the accumulator's of a warpgroup MMA.
   }];
-  let arguments = (ins Tile_RegisterTile:$value, Tile_SharedTile:$destination);
-  let assemblyFormat = "$value `,` $destination attr-dict `:` type($value) `,` type($destination)";
+  let arguments = (ins Tile_RegisterTile:$value, Tile_SharedTile:$destination, UnitAttr:$transposed);
+  let assemblyFormat = "$value `,` $destination (`transposed` $transposed^)? attr-dict `:` type($value) `,` type($destination)";
   let extraClassDeclaration = [{
-    /// How many warpgroups share its columns, by the layout of what is written.
+    /// How many warpgroups share the columns of the value, by its layout.
     int64_t countColumnParts();
   }];
   let hasVerifier = 1;

@@ -13,7 +13,8 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     from there. Right-hand operands are multiplied from shared memory. A left-hand operand with `read_once` is read into registers,
     and any other is multiplied from shared memory. What is loaded outside of a loop gets one slot. Where
     a warpgroup multiplies it, slots have swizzle atoms. Not its job: issuing a put ahead of time
-    (`tile-pipeline-loops`).
+    (`tile-pipeline-loops`). Where a copy engine fetches a tile of a transposed view (`memref.transpose`) that nothing multiplies, its slot is that of the
+    buffer's own tile, which is read `transposed`.
 
     On chips without asynchronous copies and without a copy engine, a put is a `tile.load` and a `tile.put_tile`. The slots of what MMAs of warps multiply are
     padded, and `transposed` where all of these sum over its rows. What is `read_once` needs no slot then: each thread loads its part.
@@ -28,7 +29,7 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     So does a `tile.store` with a `path`: the tile is written to a buffer of its own (`buffer`) or to the slot
     of a left-hand operand (`operand_slot`), which is then released later, and `tile.store_async` takes it from there.
     `tile.wait_reads` stands in front of what overwrites it; a loop carries the token there from the iteration before. A store to a view that ends before its tensor does
-    stays as it is: the copy engine would go on to the tensor's end.
+    stays as it is: the copy engine would go on to the tensor's end. A tile that is stored to a transposed view is written `transposed`.
 
     **Errors**: `operand_slot` without a left-hand operand of the same type as the stored tile in the same block;
     `lhs_through_shared` of an MMA that is not of a warpgroup.
