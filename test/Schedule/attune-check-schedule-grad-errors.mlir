@@ -54,6 +54,30 @@ func.func @workgroups(%q: !wide, %lse: !lse) -> !wide {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<qWorkgroupsPerSm = 3, qBlockM = 128, qBlockN = 128, qWarps = 8, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !wide, !wide, !wide, !wide, !lse, !wide
   return %g : !wide
 }
+// Tiles that scores read and add to: through a ring, of one slot where more have no room, and a buffer that the sums of queries may share.
+func.func @tiles(%q: tensor<1x1x64x64xbf16>, %lse: !lse, %bias: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+  // expected-error @below {{shared-per-sm: expects at most 233472 bytes of shared memory on an SM of 'sm_90a', but got 399696 (3 workgroups of 133232)}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(%bias : tensor<64x64xbf16>)
+    score (%s, %b, %h, %m, %n) {
+      %x = tensor.extract %bias[%m, %n] : tensor<64x64xbf16>
+      %f = arith.extf %x : bf16 to f32
+      %u = arith.addf %s, %f : f32
+      attn.yield %u : f32
+    } schedule(<form = fused, kvBlockM = 128, kvStages = 1, kvWorkgroupsPerSm = 3, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+    : tensor<1x1x64x64xbf16>, tensor<1x1x64x64xbf16>, tensor<1x1x64x64xbf16>, tensor<1x1x64x64xbf16>, !lse, tensor<1x1x64x64xbf16>
+  return %g : tensor<64x64xf32>
+}
+func.func @shared_buffer(%q: !wide, %lse: !lse, %bias: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  // expected-error @below {{shared-per-sm: expects at most 233472 bytes of shared memory on an SM of 'sm_90a', but got 463200 (2 workgroups of 231600)}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(%bias : tensor<64x64xf32>)
+    score (%s, %b, %h, %m, %n) {
+      %x = tensor.extract %bias[%m, %n] : tensor<64x64xf32>
+      %u = arith.addf %s, %x : f32
+      attn.yield %u : f32
+    } schedule(<form = fused, kvBlockN = 128, kvWarps = 8, kvWorkgroupsPerSm = 2, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+    : !wide, !wide, !wide, !wide, !lse, !wide
+  return %g : tensor<64x64xf32>
+}
 func.func @threads_of_an_sm(%q: !t, %lse: !lse) -> !t {
   // expected-error @below {{register-overflow: expects accumulators of at most 40 registers a thread on 'sm_90a', but got 48}}
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<qWorkgroupsPerSm = 3, qBlockM = 192, qBlockN = 16, qWarps = 12, qStages = 1, kvWorkgroupsPerSm = 1, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t

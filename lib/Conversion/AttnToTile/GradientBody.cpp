@@ -27,6 +27,16 @@ using tile::TileType;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+SmallVector<tensor::ExtractOp, 1>
+GradientBuilder::findTiles(tile::TargetAttr target) {
+  SmallVector<tensor::ExtractOp, 1> found;
+  for (auto [read, tile] :
+       llvm::zip_equal(findRegionTiles(op), getRegionTiles(op)))
+    if (takesRegionTile(tile, op.getScheduleAttr(), kernel, target))
+      found.push_back(read);
+  return found;
+}
+
 void GradientBuilder::planLoop(scf::ForOp loop) {
   if (op.getScheduleAttr().getSplitMasked())
     loop->setAttr(tile::TileDialect::kSplitAttrName, b.getUnitAttr());
@@ -69,10 +79,13 @@ void GradientBuilder::locate() {
   // Under a causal mask the first keys and the last queries have most to do:
   // those of many heads come first, as long as what they visit stays in the
   // device's cache.
+  bool batchesFirst =
+      !tileReads.empty() && llvm::all_of(tileReads, isOfAllBatches);
   QueryTile tile =
       op.hasMask() ? orderBySection(b, number, counts, getVisitedBytes(counts),
                                     cache, /*lastFirst=*/!ownsKeys)
-                   : orderByHead(b, number, counts, /*lastFirst=*/!ownsKeys);
+                   : orderByHead(b, number, counts, /*lastFirst=*/!ownsKeys,
+                                 batchesFirst);
   batch = tile.batch;
   headOwned = tile.headQ;
   headKV = tile.headKV;
@@ -126,6 +139,7 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   // Both products come first: one runs while weights are made of the other.
   Value rows =
       load(kernel.visited, padded.qk, visitedRows, first, kernel.stages);
+  tiles.load(b, kernel.owned, kernel.visited, firstOwned, first);
   Value zero = b.fill(scoreType, 0);
   Value products = multiply(ownedRows, rows, zero, /*transposeRhs=*/true);
   Value values =
@@ -150,6 +164,7 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value grads;
   if (kernel.sumsOwned)
     grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
+  addTiles(products, weights, weightGrads, deltas, first);
   if (kernel.sumsValues)
     sums.back() = multiply(takeKept(weights), values, sums.back(),
                            /*transposeRhs=*/false);
@@ -173,6 +188,13 @@ Sums GradientBuilder::visitHead(Value head, Sums sums) {
   if (kernel.addsQueries)
     visitedSums =
         viewHeads(b, kQuerySumsOrder, operands.querySums, batch, headQ);
+  tiles.enterTile(b, operands.captures, batch, headQ);
+  addedTiles.clear();
+  for (auto [tensor, sums] : llvm::zip(op.getWrt(), operands.tensorGrads))
+    for (tensor::ExtractOp read : tileReads)
+      if (read.getTensor() == tensor &&
+          read->getParentRegion() == &op.getScore())
+        addedTiles.emplace_back(read, tiles.view(b, read, sums));
   std::unique_ptr<VisitedBlocks> blocks =
       makeVisitedBlocks(b, op, operands, kernel.visited,
                         {kernel.owns, batch, headQ, firstOwned, lastOwned,
@@ -250,6 +272,6 @@ void attune::buildGradientBody(OpBuilder &builder, attn::AttentionGradOp op,
                                const GradientOperands &operands,
                                const GradientKernel &kernel,
                                tile::MmaAtomAttr atom,
-                               const DeviceCache &cache) {
-  GradientBuilder(builder, op, operands, kernel, atom, cache).build();
+                               tile::TargetAttr target) {
+  GradientBuilder(builder, op, operands, kernel, atom, target).build();
 }

@@ -17,7 +17,7 @@ namespace attune {
 void buildGradientBody(mlir::OpBuilder &builder, attn::AttentionGradOp op,
                        const GradientOperands &operands,
                        const GradientKernel &kernel, tile::MmaAtomAttr atom,
-                       const DeviceCache &cache);
+                       tile::TargetAttr target);
 
 } // namespace attune
 

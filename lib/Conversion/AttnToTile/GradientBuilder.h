@@ -8,10 +8,13 @@
 
 #include "GradientRows.h"
 #include "Reach.h"
+#include "RegionTiles.h"
 #include "TileOrder.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
 #include "attune/Conversion/RegionClone.h"
+#include "attune/Dialect/Attn/Analysis/RegionTiles.h"
+#include "attune/Dialect/Attn/IR/ScoreGradient.h"
 #include "attune/Schedule/AttentionGrad/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,17 +31,26 @@ public:
   GradientBuilder(mlir::OpBuilder &builder, attn::AttentionGradOp op,
                   const GradientOperands &operands,
                   const GradientKernel &kernel, tile::MmaAtomAttr atom,
-                  const DeviceCache &cache)
+                  tile::TargetAttr target)
       : b(op.getLoc(), builder), op(op), operands(operands), kernel(kernel),
-        atom(atom), cache(cache),
+        atom(atom), cache{target.getCache(), target.getCaches()},
         padded(getPaddedHeadDims(AttentionGradProblem::get(op), atom)),
         ownsKeys(kernel.owns == MaskDim::Key),
         scoreType(tile::TileType::get({kernel.owned, kernel.visited},
-                                      b.getF32Type())) {}
+                                      b.getF32Type())),
+        tileReads(findTiles(target)),
+        tiles(op, tileReads, countTileStages(target), ownsKeys) {}
 
   void build();
 
 private:
+  /// The reads of regions that are loaded by tiles.
+  llvm::SmallVector<mlir::tensor::ExtractOp, 1>
+  findTiles(tile::TargetAttr target);
+  int64_t countTileStages(tile::TargetAttr target) {
+    return getTileStages(AttentionGradProblem::get(op), op.getScheduleAttr(),
+                         kernel, target);
+  }
   void planLoop(mlir::scf::ForOp loop);
   void locate();
   /// Of all query heads of a key head, or of keys and values.
@@ -70,6 +82,28 @@ private:
   mlir::Value makeScoreGrads(mlir::Value products, mlir::Value weights,
                              mlir::Value weightGrads, mlir::Value deltas,
                              mlir::Value first);
+  /// The gradient of an element of a tile of scores, with respect to the
+  /// product and to what scores read. Elements are those of getGradInputs().
+  struct ElementGrads {
+    attn::ScoreGradient derived;
+    mlir::IRMapping mapping;
+    /// Whether there is none, also where a derivative is infinite.
+    mlir::Value none;
+    /// The gradient with respect to the score, a product with the weight.
+    mlir::Value seed;
+    mlir::Value mute(mlir::OpBuilder &inner, mlir::Location loc,
+                     mlir::Value gradient);
+  };
+  llvm::SmallVector<mlir::Value> getGradInputs(mlir::Value products,
+                                               mlir::Value weights,
+                                               mlir::Value weightGrads,
+                                               mlir::Value deltas);
+  ElementGrads differentiate(mlir::OpBuilder &inner, mlir::Location loc,
+                             mlir::ValueRange elements, mlir::Value gradient,
+                             mlir::Value first);
+  /// Adds what the tiles that scores read change to their gradients.
+  void addTiles(mlir::Value products, mlir::Value weights,
+                mlir::Value weightGrads, mlir::Value deltas, mlir::Value first);
   /// Adds what a read of a tensor changes to the gradient of that.
   void addToTensor(mlir::OpBuilder &inner, mlir::tensor::ExtractOp extract,
                    mlir::Value change, const mlir::IRMapping &mapping);
@@ -115,9 +149,10 @@ private:
                                                     mlir::Value first);
   /// Whether a region is asked for positions that do not exist.
   Positions getPositions(mlir::Region &region);
-  /// Arguments of the score region for an element.
+  /// Values of the score region for an element, whose place stands behind what
+  /// was read of tiles.
   mlir::IRMapping mapScore(mlir::OpBuilder &inner, mlir::Location loc,
-                           mlir::Value score, mlir::ValueRange place,
+                           mlir::Value product, mlir::ValueRange elements,
                            mlir::Value first);
   mlir::Value constant(int64_t value) {
     return mlir::arith::ConstantIndexOp::create(b, value);
@@ -138,6 +173,12 @@ private:
   PaddedHeadDims padded;
   bool ownsKeys;
   tile::TileType scoreType;
+  llvm::SmallVector<mlir::tensor::ExtractOp, 1> tileReads;
+  RegionTiles tiles;
+  /// Reads of tiles that are added to, and the part of the gradient that is the
+  /// visited head's.
+  llvm::SmallVector<std::pair<mlir::tensor::ExtractOp, mlir::Value>, 1>
+      addedTiles;
   std::optional<attn::Dropout> dropout;
   mlir::Value headsQ;
   mlir::Value seqQ, seqK, batch, firstOwned, lastOwned;

@@ -10,6 +10,7 @@
 #include "GradientKernels.h"
 #include "GradientBody.h"
 #include "attune/Conversion/KernelOutliner.h"
+#include "attune/Dialect/Attn/Analysis/RegionTiles.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -70,8 +71,10 @@ private:
   void setGrid(OutlinedKernel &kernel, Value buffer, int64_t rows);
   void addDeltas();
   void addGradients(const GradientKernel &shape);
-  /// Makes gradients of tensors 0, which others add to.
-  void addClears();
+  /// Makes gradients of tensors 0, which `shape` adds to.
+  void addClears(const GradientKernel &shape);
+  /// Whether tiles that `shape` stores are all of a tensor's gradient.
+  bool isStored(Value tensor, const GradientKernel &shape);
   /// Rounds sums of queries.
   void addQueryGrad();
   /// A number for each query, or a row of `columns`.
@@ -134,11 +137,25 @@ void GradientOutliner::addDeltas() {
   kernel.setBlock(kRowWarps * target.getLanes());
 }
 
-void GradientOutliner::addClears() {
+bool GradientOutliner::isStored(Value tensor, const GradientKernel &shape) {
+  // Blocks that a mask hides are not visited.
+  if (op.hasMask())
+    return false;
+  for (auto [read, tile] :
+       llvm::zip_equal(findRegionTiles(op), getRegionTiles(op)))
+    if (read.getTensor() == tensor)
+      return takesRegionTile(tile, op.getScheduleAttr(), shape, target) &&
+             isOfOneHead(op, read) && coversTensor(op, read);
+  return false;
+}
+
+void GradientOutliner::addClears(const GradientKernel &shape) {
   for (auto [number, result] : llvm::enumerate(op.getWrtGrads())) {
     Value grad = outliner.makeOutput(
         cast<OpResult>(result), ("tensor" + Twine(number) + "_grad").str());
     tensorGrads.push_back(grad);
+    if (isStored(op.getWrt()[number], shape))
+      continue;
     OutlinedKernel &kernel = addKernel("_clear");
     buildClearBody(kernel.getBody(), op.getLoc(), kernel.addArgument(grad));
     HostProduct grid;
@@ -194,16 +211,16 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
     if (shape.addsQueries)
       operands.querySums = kernel.addArgument(querySums);
     if (shape.sumsOwned)
-      for (Value grad : tensorGrads)
-        operands.tensorGrads.push_back(
-            kernel.addArgument(grad, launch::Access::ReadWrite));
+      for (auto [tensor, grad] : llvm::zip_equal(op.getWrt(), tensorGrads))
+        operands.tensorGrads.push_back(kernel.addArgument(
+            grad, isStored(tensor, shape) ? launch::Access::Write
+                                          : launch::Access::ReadWrite));
   } else {
     operands.queryGrad = addOutput(kernel, op.getQueryGrad(), "query_grad");
   }
   WarpBudget budget = getBudget(op.getScheduleAttr(), shape);
   budget.mark(kernel.getFunction(), target);
-  buildGradientBody(kernel.getBody(), op, operands, shape, atom,
-                    DeviceCache{target.getCache(), target.getCaches()});
+  buildGradientBody(kernel.getBody(), op, operands, shape, atom, target);
   setGrid(kernel,
           ownsKeys ? getInput(op.getKey(), "key")
                    : getInput(op.getQuery(), "query"),
@@ -229,7 +246,7 @@ void GradientOutliner::outline() {
   shapes.front().addsQueries &= wantsQuery;
   if (shapes.front().addsQueries)
     querySums = makeSums("query_sums", padded.qk);
-  addClears();
+  addClears(shapes.front());
   addDeltas();
   for (const GradientKernel &shape : shapes)
     if (isWanted(shape))

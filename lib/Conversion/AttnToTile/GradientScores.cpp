@@ -4,7 +4,6 @@
 // of scores and of what these read.
 
 #include "GradientBuilder.h"
-#include "attune/Dialect/Attn/IR/ScoreGradient.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -39,24 +38,49 @@ Positions GradientBuilder::getPositions(Region &region) {
                                        : Positions::MayBeBeyond;
 }
 
+/// A bfloat16 as the upper half of a float. A chip converts by the unit that
+/// exponentiates, which weights keep busy.
+static Value extendByShift(OpBuilder &b, Location loc, Value element) {
+  constexpr int64_t kHalf = 16;
+  Value bits = arith::BitcastOp::create(b, loc, b.getI16Type(), element);
+  Value wide = arith::ExtUIOp::create(b, loc, b.getI32Type(), bits);
+  Value upper = arith::ShLIOp::create(
+      b, loc, wide, arith::ConstantIntOp::create(b, loc, kHalf, 32));
+  return arith::BitcastOp::create(b, loc, b.getF32Type(), upper);
+}
+
 IRMapping GradientBuilder::mapScore(OpBuilder &inner, Location loc,
-                                    Value product, ValueRange place,
+                                    Value product, ValueRange elements,
                                     Value first) {
   IRMapping mapping = operands.captures;
-  Value scaled = arith::MulFOp::create(
+  tiles.map(op.getScore(), mapping, elements.drop_back(2));
+  for (tensor::ExtractOp read : op.getScore().getOps<tensor::ExtractOp>())
+    if (Value element = mapping.lookupOrNull(read.getResult()))
+      for (Operation *user : read->getUsers())
+        if (auto extend = dyn_cast<arith::ExtFOp>(user);
+            extend && read.getType().isBF16() && extend.getType().isF32())
+          mapping.map(extend.getResult(),
+                      extendByShift(inner, extend.getLoc(), element));
+  auto scaled = arith::MulFOp::create(
       inner, loc, product, constantF32(inner, loc, op.getEffectiveScale()));
-  auto [query, key] = locateElement(inner, loc, place, first);
+  // With additions of the region that may be, too.
+  if (!tileReads.empty())
+    scaled.setFastmath(arith::FastMathFlags::contract);
+  auto [query, key] = locateElement(inner, loc, elements.take_back(2), first);
   mapping.map(op.getScore().getArguments(),
               ValueRange{scaled, batch, headQ, query, key});
   for (Operation &scalar : op.getScore().front().without_terminator())
-    cloneOntoBuffers(inner, scalar, mapping, getPositions(op.getScore()));
+    if (scalar.getNumResults() == 0 || !mapping.contains(scalar.getResult(0)))
+      cloneOntoBuffers(inner, scalar, mapping, getPositions(op.getScore()));
   return mapping;
 }
 
 Value GradientBuilder::applyScore(Value products, Value first) {
   if (!op.hasScore())
     return products;
-  return b.map(scoreType, products,
+  SmallVector<Value> inputs{products};
+  llvm::append_range(inputs, tiles.get(op.getScore()));
+  return b.map(scoreType, inputs,
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
                  IRMapping mapping =
                      mapScore(inner, loc, args[0], args.drop_front(), first);
@@ -67,10 +91,13 @@ Value GradientBuilder::applyScore(Value products, Value first) {
 
 Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
   bool asks = asksRegion && op.hasMask();
+  SmallVector<Value> inputs{scores};
+  if (asks)
+    llvm::append_range(inputs, tiles.get(op.getMask()));
   return b.map(
-      scoreType, scores,
+      scoreType, inputs,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        ValueRange place = args.drop_front();
+        ValueRange place = args.take_back(2);
         Value keep;
         if (!ownsKeys)
           keep = arith::CmpIOp::create(
@@ -78,6 +105,7 @@ Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
               locateElement(inner, loc, place, first).second, seqK);
         if (asks) {
           IRMapping mapping = operands.captures;
+          tiles.map(op.getMask(), mapping, args.drop_front().drop_back(2));
           auto [query, key] = locateElement(inner, loc, place, first);
           mapping.map(op.getMask().getArguments(),
                       ValueRange{batch, headQ, query, key});
@@ -169,43 +197,101 @@ std::pair<Value, Value> GradientBuilder::splitWeight(OpBuilder &inner,
           arith::SelectOp::create(inner, loc, isKept, difference, less)};
 }
 
+Value GradientBuilder::ElementGrads::mute(OpBuilder &inner, Location loc,
+                                          Value gradient) {
+  // Of what is finite there is none already.
+  if (gradient == seed)
+    return gradient;
+  return arith::SelectOp::create(inner, loc, none, constantF32(inner, loc, 0),
+                                 gradient);
+}
+
+SmallVector<Value> GradientBuilder::getGradInputs(Value products, Value weights,
+                                                  Value weightGrads,
+                                                  Value deltas) {
+  SmallVector<Value> inputs{weights, weightGrads, broadcast(deltas)};
+  if (op.hasScore()) {
+    inputs.push_back(products);
+    llvm::append_range(inputs, tiles.get(op.getScore()));
+  }
+  return inputs;
+}
+
+GradientBuilder::ElementGrads
+GradientBuilder::differentiate(OpBuilder &inner, Location loc,
+                               ValueRange elements, Value gradient,
+                               Value first) {
+  ElementGrads grads;
+  grads.seed = gradient;
+  grads.mapping =
+      mapScore(inner, loc, elements[3], elements.drop_front(4), first);
+  bool adds = !operands.tensorGrads.empty();
+  grads.derived =
+      attn::differentiateScore(inner, op.getScore(), grads.mapping, gradient,
+                               adds ? ValueRange(op.getWrt()) : ValueRange());
+  grads.none = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
+                                     elements[0], constantF32(inner, loc, 0));
+  return grads;
+}
+
 Value GradientBuilder::makeScoreGrads(Value products, Value weights,
                                       Value weightGrads, Value deltas,
                                       Value first) {
   auto type = scoreType.withElementType(op.getElementType());
-  SmallVector<Value> inputs{weights, weightGrads, broadcast(deltas)};
-  if (op.hasScore())
-    inputs.push_back(products);
   return b.map(
-      type, inputs,
+      type, getGradInputs(products, weights, weightGrads, deltas),
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         auto [weight, difference] =
             splitWeight(inner, loc, args[0], args[1], args[2]);
         Value gradient = arith::MulFOp::create(inner, loc, weight, difference);
         if (op.hasScore()) {
-          IRMapping mapping =
-              mapScore(inner, loc, args[3], args.drop_front(4), first);
-          bool adds = !operands.tensorGrads.empty();
-          attn::ScoreGradient derived = attn::differentiateScore(
-              inner, op.getScore(), mapping, gradient,
-              adds ? ValueRange(op.getWrt()) : ValueRange());
-          Value zero = constantF32(inner, loc, 0);
-          // Where a weight is 0, also where a derivative is infinite.
-          Value none = arith::CmpFOp::create(
-              inner, loc, arith::CmpFPredicate::OEQ, args[0], zero);
-          auto mute = [&](Value value) -> Value {
-            return arith::SelectOp::create(inner, loc, none, zero, value);
-          };
-          gradient = derived.score ? mute(derived.score) : zero;
-          for (auto &[extract, change] : derived.reads)
-            addToTensor(inner, extract, mute(extendToF32(inner, loc, change)),
-                        mapping);
+          ElementGrads grads = differentiate(inner, loc, args, gradient, first);
+          gradient = grads.derived.score
+                         ? grads.mute(inner, loc, grads.derived.score)
+                         : constantF32(inner, loc, 0);
+          for (auto &[extract, change] : grads.derived.reads)
+            if (!llvm::is_contained(tileReads, extract))
+              addToTensor(
+                  inner, extract,
+                  grads.mute(inner, loc, extendToF32(inner, loc, change)),
+                  grads.mapping);
         }
         if (type.getElementType() == inner.getF32Type())
           return gradient;
         return arith::TruncFOp::create(inner, loc, type.getElementType(),
                                        gradient);
       });
+}
+
+/// A change that was rounded to the type of what is read, as it was before.
+static Value undoRounding(OpBuilder &builder, Location loc, Value change) {
+  auto rounded = change.getDefiningOp<arith::TruncFOp>();
+  if (rounded && rounded.getIn().getType().isF32())
+    return rounded.getIn();
+  return extendToF32(builder, loc, change);
+}
+
+void GradientBuilder::addTiles(Value products, Value weights, Value weightGrads,
+                               Value deltas, Value first) {
+  for (auto &[read, sums] : addedTiles) {
+    Value changes = b.map(
+        scoreType, getGradInputs(products, weights, weightGrads, deltas),
+        [&, read = read](OpBuilder &inner, Location loc,
+                         ValueRange args) -> Value {
+          auto [weight, difference] =
+              splitWeight(inner, loc, args[0], args[1], args[2]);
+          ElementGrads grads = differentiate(
+              inner, loc, args,
+              arith::MulFOp::create(inner, loc, weight, difference), first);
+          for (auto &[extract, change] : grads.derived.reads)
+            if (extract == read)
+              return grads.mute(inner, loc, undoRounding(inner, loc, change));
+          return constantF32(inner, loc, 0);
+        });
+    tile::StoreOp::create(b, changes, sums, ValueRange{firstOwned, first},
+                          /*accumulate=*/!isOfOneHead(op, read),
+                          tile::StorePath::Buffer);
+  }
 }
 
 void GradientBuilder::addToTensor(OpBuilder &inner, tensor::ExtractOp extract,

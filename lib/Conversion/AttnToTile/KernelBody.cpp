@@ -40,7 +40,7 @@ public:
       : b(op.getLoc(), builder), op(op), schedule(op.getScheduleAttr()),
         operands(operands), sizes(sizes), softmax(b, op, sizes),
         at(b, op, operands, this->sizes), factors(op, operands, sizes.heads),
-        regionTiles(op, this->sizes.regionTiles) {}
+        regionTiles(op, this->sizes.regionTiles, RegionTile::kStages) {}
 
   void build();
 

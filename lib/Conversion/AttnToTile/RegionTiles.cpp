@@ -31,24 +31,28 @@ void RegionTiles::enterTile(ImplicitLocOpBuilder &b, IRMapping captures,
     if (!region->empty())
       captures.map(region->getArguments().take_back(4).take_front(2),
                    ValueRange{batch, head});
-  for (tensor::ExtractOp read : reads) {
-    Value view = captures.lookup(read.getTensor());
-    for (Value index : read.getIndices().drop_back(2))
-      view = viewPart(b, view,
-                      emitIndex(b, index, *read->getParentRegion(), captures));
-    views.push_back(view);
-  }
+  ofHead = std::move(captures);
+  for (tensor::ExtractOp read : reads)
+    views.push_back(view(b, read, ofHead.lookup(read.getTensor())));
 }
 
-void RegionTiles::load(ImplicitLocOpBuilder &b, int64_t queries, int64_t keys,
-                       Value query, Value key) {
+Value RegionTiles::view(ImplicitLocOpBuilder &b, tensor::ExtractOp read,
+                        Value buffer) {
+  for (Value index : read.getIndices().drop_back(2))
+    buffer = viewPart(b, buffer,
+                      emitIndex(b, index, *read->getParentRegion(), ofHead));
+  return rowsAreKeys ? transposeView(b, buffer) : buffer;
+}
+
+void RegionTiles::load(ImplicitLocOpBuilder &b, int64_t rows, int64_t columns,
+                       Value row, Value column) {
   tiles.clear();
   for (Value view : views) {
     auto type = tile::TileType::get(
-        {queries, keys}, cast<MemRefType>(view.getType()).getElementType());
+        {rows, columns}, cast<MemRefType>(view.getType()).getElementType());
     tiles.push_back(tile::LoadOp::create(
-        b, type, view, ValueRange{query, key}, /*in_bounds=*/UnitAttr(),
-        b.getI64IntegerAttr(RegionTile::kStages), /*read_once=*/UnitAttr(),
+        b, type, view, ValueRange{row, column}, /*in_bounds=*/UnitAttr(),
+        b.getI64IntegerAttr(stages), /*read_once=*/UnitAttr(),
         /*role=*/StringAttr(),
         tile::EvictionAttr::get(b.getContext(), tile::Eviction::First)));
   }

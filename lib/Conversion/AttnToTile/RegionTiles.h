@@ -15,18 +15,25 @@ namespace attune {
 
 class RegionTiles {
 public:
-  /// Of these reads of the op's regions (findRegionTiles()).
-  RegionTiles(attn::AttentionOp op,
-              llvm::ArrayRef<mlir::tensor::ExtractOp> reads)
-      : op(op), reads(reads) {}
+  /// Of these reads of the op's regions (findRegionTiles()), through rings of
+  /// `stages` slots. Where rows of scores are keys, so are those of tiles.
+  RegionTiles(attn::AttentionOpInterface op,
+              llvm::ArrayRef<mlir::tensor::ExtractOp> reads, int64_t stages,
+              bool rowsAreKeys = false)
+      : op(op), reads(reads), stages(stages), rowsAreKeys(rowsAreKeys) {}
 
   /// Emits what all blocks of a head have in common. `captures` maps tensors to
   /// buffers.
   void enterTile(mlir::ImplicitLocOpBuilder &b, mlir::IRMapping captures,
                  mlir::Value batch, mlir::Value head);
-  /// Emits the loads of a block of so many queries and keys, from these on.
-  void load(mlir::ImplicitLocOpBuilder &b, int64_t queries, int64_t keys,
-            mlir::Value query, mlir::Value key);
+  /// Of the head that enterTile() was given last, the part of a buffer of the
+  /// shape of the tensor that one of these reads is of.
+  mlir::Value view(mlir::ImplicitLocOpBuilder &b, mlir::tensor::ExtractOp read,
+                   mlir::Value buffer);
+  /// Emits the loads of a block of so many rows and columns of scores, from
+  /// these on.
+  void load(mlir::ImplicitLocOpBuilder &b, int64_t rows, int64_t columns,
+            mlir::Value row, mlir::Value column);
   /// The tiles of the last block that a region reads.
   llvm::SmallVector<mlir::Value> get(mlir::Region &region) const;
   /// Maps what the region reads to elements of these.
@@ -34,9 +41,13 @@ public:
            mlir::ValueRange elements) const;
 
 private:
-  mutable attn::AttentionOp op;
+  mutable attn::AttentionOpInterface op;
   llvm::ArrayRef<mlir::tensor::ExtractOp> reads;
-  /// Of each, [queries, keys].
+  int64_t stages;
+  bool rowsAreKeys;
+  /// What regions know of the head.
+  mlir::IRMapping ofHead;
+  /// Of each, [queries, keys], or [keys, queries].
   llvm::SmallVector<mlir::Value, 1> views, tiles;
 };
 

@@ -58,8 +58,10 @@ Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
         b, view,
         transposed ? ArrayRef<ReassociationIndices>{{0}, {1, 2}}
                    : ArrayRef<ReassociationIndices>{{0, 1}, {2}});
-  if (!transposed)
-    return view;
+  return transposed ? transposeView(b, view) : view;
+}
+
+Value attune::transposeView(ImplicitLocOpBuilder &b, Value view) {
   AffineMap swap =
       AffineMap::getPermutationMap(ArrayRef<unsigned>{1, 0}, b.getContext());
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));

@@ -40,6 +40,9 @@ mlir::Value viewRowNumbers(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
 mlir::Value selectAt(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                      int64_t dim, mlir::OpFoldResult index);
 
+/// A 2-D view with its columns as rows.
+mlir::Value transposeView(mlir::ImplicitLocOpBuilder &b, mlir::Value view);
+
 /// One part of a buffer whose first dimension counts parts.
 mlir::Value viewPart(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                      mlir::OpFoldResult part);

@@ -80,6 +80,18 @@ SmallVector<int64_t> attune::getUsualSizes(attn::AttentionOp op) {
   return sizes;
 }
 
+SmallVector<RegionTile, 1>
+attune::getRegionTiles(attn::AttentionOpInterface op) {
+  SmallVector<RegionTile, 1> tiles;
+  for (tensor::ExtractOp read : findRegionTiles(op)) {
+    auto type = cast<RankedTensorType>(read.getTensor().getType());
+    int64_t bits = type.getElementTypeBitWidth();
+    tiles.push_back({bits, getDivisor(type, type.getRank() - 1) * bits / 8,
+                     type.getRank()});
+  }
+  return tiles;
+}
+
 AttentionProblem AttentionProblem::get(attn::AttentionOp op,
                                        const SizeMap &sizes) {
   int64_t headDim = op.getHeadDimPos();
@@ -114,13 +126,7 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
   problem.hasPackedQueries = op.getQueryStarts() != nullptr;
   problem.hasQueryLengths = op.getQueryLengths() || problem.hasPackedQueries;
   problem.hasSinks = op.getSinks() != nullptr;
-  for (tensor::ExtractOp read : findRegionTiles(op)) {
-    auto type = cast<RankedTensorType>(read.getTensor().getType());
-    int64_t bits = type.getElementTypeBitWidth();
-    problem.regionTiles.push_back(
-        {bits, getDivisor(type, type.getRank() - 1) * bits / 8,
-         type.getRank()});
-  }
+  problem.regionTiles = getRegionTiles(op);
   problem.hasScore = op.hasScore() || op.getAlibiSlopes() || op.getSoftcap();
   problem.hasKeyLengths = op.getKeyLengths() || op.getKeyStarts();
   bool showsByHead = op.hasMask() && !op.getMask().getArgument(1).use_empty();

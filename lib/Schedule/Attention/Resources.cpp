@@ -118,17 +118,21 @@ bool attune::computingWarpsTranspose(const AttentionProblem &problem,
          transposesValues(problem, schedule, target);
 }
 
+bool attune::fitsTensorMap(const RegionTile &tile, TargetAttr target) {
+  // CUDA driver API, cuTensorMapEncodeTiled.
+  constexpr int64_t kMostDimensions = 5;
+  return tile.rank <= kMostDimensions &&
+         tile.rowBytes % target.getTmaBoxAlignment() == 0;
+}
+
 bool attune::loadsRegionTile(const AttentionProblem &problem,
                              const RegionTile &tile,
                              const AttentionKnobs &schedule,
                              TargetAttr target) {
-  // Of a tensor map (CUDA driver API, cuTensorMapEncodeTiled).
-  constexpr int64_t kMostDimensions = 5;
   // A cluster's workgroups have queries of their own.
   return schedule.getMmaWarps() > 1 && schedule.getProducerWarps() > 0 &&
          schedule.getCluster() == 1 && countColumnRoles(schedule) == 1 &&
-         problem.packing.count(schedule) == 1 && tile.rank <= kMostDimensions &&
-         tile.rowBytes % target.getTmaBoxAlignment() == 0;
+         problem.packing.count(schedule) == 1 && fitsTensorMap(tile, target);
 }
 
 /// Threads that compute.

@@ -3,12 +3,22 @@
 // The rules of legality. A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/AttentionGrad/Legality.h"
+#include "attune/Dialect/Attn/Analysis/RegionTiles.h"
 #include "attune/Schedule/BudgetRules.h"
 
 using namespace mlir;
 using namespace attune;
 using tile::MmaAtomAttr;
 using tile::TargetAttr;
+
+/// Those that the op's regions read, and which of them are added to.
+static SmallVector<RegionTile, 1> findTiles(attn::AttentionGradOp op) {
+  SmallVector<RegionTile, 1> tiles = getRegionTiles(op);
+  for (auto [tile, read] : llvm::zip_equal(tiles, findRegionTiles(op)))
+    tile.isAdded = read->getParentRegion() == &op.getScore() &&
+                   llvm::is_contained(op.getWrt(), read.getTensor());
+  return tiles;
+}
 
 AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
   return {op.getElementType(),
@@ -20,7 +30,8 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
           op.getDeterministic(),
           op.hasScore() || op.getSoftcapAttr() ||
               op.getDropoutProbabilityAttr(),
-          op.getCausalAttr() || op.getWindowAttr() || op.hasMask()};
+          op.getCausalAttr() || op.getWindowAttr() || op.hasMask(),
+          findTiles(op)};
 }
 
 /// How the knobs of a kernel begin.

@@ -54,6 +54,40 @@ bool attune::stagesNumbers(const AttentionGradKnobs &schedule,
          kernel.visited % kRun == 0 && kernel.visited <= kMost;
 }
 
+bool attune::takesRegionTile(const RegionTile &tile,
+                             const AttentionGradKnobs &schedule,
+                             const GradientKernel &kernel, TargetAttr target) {
+  // Rows that a thread has of a tile which it reads transposed lie in swizzle
+  // atoms each.
+  constexpr int64_t kWarpRows = 16;
+  bool isApart = kernel.owns == MaskDim::Query || tile.bits > 8 ||
+                 kernel.owned == kWarpRows * kernel.warps;
+  return schedule.getMmaWarps() > 1 && schedule.getProducerWarps() > 0 &&
+         isApart && fitsTensorMap(tile, target);
+}
+
+/// The bytes through which tiles are added: none where the sums of queries go
+/// through as many, and groups of warps have the same columns of both.
+static int64_t getAddedBytes(const AttentionGradProblem &problem,
+                             const AttentionGradKnobs &schedule,
+                             const GradientKernel &kernel, TargetAttr target) {
+  bool adds =
+      kernel.owns == MaskDim::Key && kernel.sumsOwned &&
+      llvm::any_of(problem.regionTiles, [&](const RegionTile &tile) {
+        return tile.isAdded && takesRegionTile(tile, schedule, kernel, target);
+      });
+  if (!adds)
+    return 0;
+  MmaAtomAttr atom = findAtom(problem, schedule, target);
+  bool isShared =
+      kernel.addsQueries &&
+      kernel.owned == getPaddedHeadDims(problem, atom).qk &&
+      countGroupsAlongColumns(kernel, atom) == kernel.warps / atom.getWarps();
+  return isShared ? 0
+                  : kernel.owned * kernel.visited *
+                        static_cast<int64_t>(sizeof(float));
+}
+
 PaddedHeadDims attune::getPaddedHeadDims(const AttentionGradProblem &problem,
                                          MmaAtomAttr atom) {
   int64_t multiple = std::lcm(atom.getK(), atom.getN());
@@ -76,10 +110,11 @@ WarpBudget attune::getBudget(const AttentionGradKnobs &schedule,
           kernel.workgroupsPerSm};
 }
 
-int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
-                               const AttentionGradKnobs &schedule,
-                               const GradientKernel &kernel,
-                               TargetAttr target) {
+/// Where the tiles that regions read have rings of so many slots.
+static int64_t countSharedBytes(const AttentionGradProblem &problem,
+                                const AttentionGradKnobs &schedule,
+                                const GradientKernel &kernel, TargetAttr target,
+                                int64_t tileStages) {
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   auto [dQK, dV] = getPaddedHeadDims(problem, atom);
   Type type = problem.elementType;
@@ -102,10 +137,15 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
     }
     return layout.getBytes();
   }
-  auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
+  auto addTiles = [&](Type element, int64_t stages, int64_t rows,
+                      int64_t columns) {
     int64_t atomColumns =
-        byWarpgroups ? target.getSwizzleAtom(columns, type) : 0;
-    layout.addRing(stages, rows * columns * elementBytes, atomColumns);
+        byWarpgroups ? target.getSwizzleAtom(columns, element) : 0;
+    layout.addRing(stages, rows * columns * element.getIntOrFloatBitWidth() / 8,
+                   atomColumns);
+  };
+  auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
+    addTiles(type, stages, rows, columns);
   };
   for (auto [columns, isOwned] : sides) {
     if (isOwned)
@@ -116,6 +156,15 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
     for (int64_t i = 0; i < (kernel.sumsOwned ? 2 : 1); ++i)
       layout.addRing(kernel.stages, kernel.visited * sizeof(float),
                      kernel.visited);
+  for (const RegionTile &tile : problem.regionTiles)
+    if (takesRegionTile(tile, schedule, kernel, target)) {
+      bool ownsKeys = kernel.owns == MaskDim::Key;
+      addTiles(IntegerType::get(target.getContext(), tile.bits), tileStages,
+               ownsKeys ? kernel.visited : kernel.owned,
+               ownsKeys ? kernel.owned : kernel.visited);
+    }
+  if (int64_t bytes = getAddedBytes(problem, schedule, kernel, target))
+    layout.addTiles(bytes);
   if (kernel.addsQueries) {
     // Two by turns.
     for (int64_t i = 0; i < 2; ++i)
@@ -124,6 +173,24 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
   }
   layout.addBarriers();
   return layout.getBytes();
+}
+
+int64_t attune::getTileStages(const AttentionGradProblem &problem,
+                              const AttentionGradKnobs &schedule,
+                              const GradientKernel &kernel, TargetAttr target) {
+  int64_t bytes =
+      countSharedBytes(problem, schedule, kernel, target, kernel.stages);
+  bool fits = bytes <= target.getShared() &&
+              bytes * kernel.workgroupsPerSm <= target.getSharedPerSm();
+  return fits ? kernel.stages : 1;
+}
+
+int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
+                               const AttentionGradKnobs &schedule,
+                               const GradientKernel &kernel,
+                               TargetAttr target) {
+  return countSharedBytes(problem, schedule, kernel, target,
+                          getTileStages(problem, schedule, kernel, target));
 }
 
 /// Columns of the sums that a workgroup keeps for its rows.

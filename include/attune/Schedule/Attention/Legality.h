@@ -24,6 +24,8 @@ struct RegionTile {
   /// Of an element, and what the distances between rows are known to be
   /// multiples of; dimensions of the tensor.
   int64_t bits, rowBytes, rank;
+  /// Whether gradients are added to a tensor of f32 of the same shape.
+  bool isAdded = false;
 
   /// Slots of the ring that tiles go through: they leave it early in a step.
   static constexpr int64_t kStages = 1;
@@ -193,6 +195,12 @@ bool hasRestagingRole(const AttentionProblem &problem,
 
 /// Whether the last workgroup of a tile merges its parts, if it has any.
 bool mergesInLast(const AttentionKnobs &schedule);
+
+/// The reads that findRegionTiles() finds, in order.
+llvm::SmallVector<RegionTile, 1> getRegionTiles(attn::AttentionOpInterface op);
+
+/// Whether tensor maps can tell of them.
+bool fitsTensorMap(const RegionTile &tile, tile::TargetAttr target);
 
 /// Whether the copy engine loads these tiles; elements are read one by one
 /// where it does not.

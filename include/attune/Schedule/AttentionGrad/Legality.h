@@ -28,6 +28,8 @@ struct AttentionGradProblem {
   bool hasScore;
   /// Whether tiles may visit different blocks. For what is chosen.
   bool isMasked = false;
+  /// In the order of findRegionTiles().
+  llvm::SmallVector<RegionTile, 1> regionTiles = {};
 
   static AttentionGradProblem get(attn::AttentionGradOp op);
 };
@@ -62,6 +64,17 @@ int64_t countGroupsAlongColumns(const GradientKernel &kernel,
 /// too, by the copy engine: whole runs of 128 bytes of them.
 bool stagesNumbers(const AttentionGradKnobs &schedule,
                    const GradientKernel &kernel);
+
+/// Whether the copy engine loads these tiles with each block, and adds to those
+/// that are added to; elements are read and added one by one where it does not.
+bool takesRegionTile(const RegionTile &tile, const AttentionGradKnobs &schedule,
+                     const GradientKernel &kernel, tile::TargetAttr target);
+
+/// Slots of the rings that such tiles go through: as many as what is visited
+/// has, or where these have no room one, which each step waits for.
+int64_t getTileStages(const AttentionGradProblem &problem,
+                      const AttentionGradKnobs &schedule,
+                      const GradientKernel &kernel, tile::TargetAttr target);
 
 /// Head sizes of tiles, for whole matrix instructions: each of them is both the
 /// depth of a product and the columns of another.

@@ -49,7 +49,8 @@ static void findTiles(Region &region, SmallVector<tensor::ExtractOp> &tiles) {
   }
 }
 
-SmallVector<tensor::ExtractOp> attune::findRegionTiles(attn::AttentionOp op) {
+SmallVector<tensor::ExtractOp>
+attune::findRegionTiles(attn::AttentionOpInterface op) {
   SmallVector<tensor::ExtractOp> tiles;
   if (op.hasLengths() || op.getPages())
     return tiles;
@@ -64,4 +65,45 @@ bool attune::isOfAllBatches(tensor::ExtractOp tile) {
   return llvm::all_of(tile.getIndices().drop_back(2), [&](Value index) {
     return isComputedOf(index, *tile->getParentRegion(), {kHead});
   });
+}
+
+/// Which argument of its region an index is; none where it is no such.
+static std::optional<unsigned> getArgument(Value index, Region &region) {
+  auto argument = dyn_cast<BlockArgument>(index);
+  if (!argument || argument.getOwner()->getParent() != &region)
+    return std::nullopt;
+  return argument.getArgNumber() - getFirstArgument(region);
+}
+
+bool attune::isOfOneHead(attn::AttentionOpInterface op,
+                         tensor::ExtractOp tile) {
+  Region &region = *tile->getParentRegion();
+  auto tells = [&](unsigned number, int64_t size) {
+    return size == 1 ||
+           llvm::any_of(tile.getIndices().drop_back(2), [&](Value index) {
+             return getArgument(index, region) == number;
+           });
+  };
+  int64_t reads = 0;
+  for (Operation *user : tile.getTensor().getUsers())
+    if (op->isProperAncestor(user))
+      ++reads;
+  return reads == 1 && tells(kBatch, op.getBatch()) &&
+         tells(kHead, op.getHeadsQ());
+}
+
+bool attune::coversTensor(attn::AttentionOpInterface op,
+                          tensor::ExtractOp tile) {
+  Region &region = *tile->getParentRegion();
+  const int64_t sizes[] = {op.getBatch(), op.getHeadsQ(), op.getSeqQ(),
+                           op.getSeqK()};
+  auto type = cast<RankedTensorType>(tile.getTensor().getType());
+  for (auto [index, size] :
+       llvm::zip_equal(tile.getIndices(), type.getShape())) {
+    std::optional<unsigned> argument = getArgument(index, region);
+    if (ShapedType::isDynamic(size) ||
+        size != (argument ? sizes[*argument] : 1))
+      return false;
+  }
+  return true;
 }

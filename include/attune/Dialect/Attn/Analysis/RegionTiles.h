@@ -17,10 +17,17 @@ namespace attune {
 /// surrounds the op, and of constants alone. None where batches have lengths of
 /// their own or keys lie in pages, whose positions are not places.
 llvm::SmallVector<mlir::tensor::ExtractOp>
-findRegionTiles(attn::AttentionOp op);
+findRegionTiles(attn::AttentionOpInterface op);
 
 /// Whether all batches read the same tile.
 bool isOfAllBatches(mlir::tensor::ExtractOp tile);
+
+/// Whether each head of each batch reads a tile of its own, and the regions of
+/// the op nothing else of the tensor.
+bool isOfOneHead(attn::AttentionOpInterface op, mlir::tensor::ExtractOp tile);
+
+/// Whether tiles of one head each are known to be all of the tensor.
+bool coversTensor(attn::AttentionOpInterface op, mlir::tensor::ExtractOp tile);
 
 } // namespace attune
 
