@@ -50,6 +50,31 @@ def test_bias_of_all(tensors):
     check(tensors, [bias], lambda bias: lambda s, b, h, m, n: s + bias[b, h, m, n])
 
 
+WHOLE = 40
+PLACES = {"b": BATCH, "h": HEADS, "m": QUERIES, "n": WHOLE}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("shared", ["", "b", "h", "bh"])
+def test_tiles_of_biases(shared, dtype):
+    """Rows of keys are whole 16 bytes, so that engines copy tiles of them. Batches and heads may share them, and some have more keys."""
+    generator = torch.Generator().manual_seed(0)
+    shapes = [(BATCH, HEADS, QUERIES, SIZE)] + [(BATCH, HEADS, WHOLE, SIZE)] * 2
+    tensors = [torch.randn(shape, generator=generator).half().requires_grad_() for shape in shapes]
+    shape = [1 if name in shared else size for name, size in PLACES.items()]
+    bias = torch.randn(shape, generator=generator).to(dtype)
+    longer = torch.randn(HEADS, QUERIES, WHOLE + 8, generator=generator).to(dtype)
+
+    def make(bias, longer):
+        def mod(s, b, h, m, n):
+            at_batch, at_head = (0 if "b" in shared else b), (0 if "h" in shared else h)
+            return s * longer[h, m, n] + bias[at_batch, at_head, m, n]
+
+        return mod
+
+    check(tensors, [bias, longer], make)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_relative_bias(tensors, dtype):
     table = torch.randn(HEADS, QUERIES + KEYS).to(dtype)

@@ -40,6 +40,23 @@ def test_masks(shape):
     check([x.bfloat16().half() for x in make_inputs(seq_k=30)], attn_mask=torch.randn(shape))
 
 
+@pytest.mark.parametrize("shape", [(20, 40), (1, 2, 20, 40), (2, 1, 20, 40), (2, 2, 20, 40)])
+def test_learned_masks(shape):
+    """Whole rows of 40 keys, which are copied as tiles, as what is added to their gradients is."""
+    inputs = [*(x.detach().requires_grad_() for x in make_inputs(seq_k=40)), torch.randn(shape).half().requires_grad_()]
+    plain = [x.detach().float().requires_grad_() for x in inputs]
+    with attune.sdpa() as used:
+        found = scaled_dot_product_attention(*inputs[:3], attn_mask=inputs[3])
+    assert used.calls == 1
+    expected = scaled_dot_product_attention(*plain[:3], attn_mask=plain[3])
+    weight = torch.randn(expected.shape)
+    for out in found, expected:
+        (out * weight).sum().backward()
+    for own, other in zip(inputs, plain, strict=True):
+        assert own.grad.dtype == own.dtype
+        torch.testing.assert_close(own.grad.float(), other.grad, atol=0.01 * float(other.grad.abs().max()), rtol=0.01)
+
+
 @pytest.mark.parametrize(
     ("reason", "change", "options"),
     [
