@@ -80,14 +80,24 @@ ResultCheckRule attune::getRoundingRule(Type type) {
           }};
 }
 
-OwningOpRef<ModuleOp> attune::isolateOp(Operation *op) {
+OwningOpRef<ModuleOp>
+attune::isolateOp(Operation *op, ArrayRef<std::pair<unsigned, unsigned>> same) {
   Location loc = UnknownLoc::get(op->getContext());
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
 
   // Each operand is an argument of its own: whether a caller has one tensor for
-  // several of them makes no other problem.
-  SmallVector<Value> used(op->getOperands());
+  // several of them makes no other problem, unless the op wants it so.
+  SmallVector<Value> used;
+  SmallVector<size_t> places; // of the operands, in `used`
+  for (OpOperand &operand : op->getOpOperands()) {
+    const auto *pair = llvm::find_if(same, [&](auto numbers) {
+      return numbers.second == operand.getOperandNumber();
+    });
+    places.push_back(pair == same.end() ? used.size() : places[pair->first]);
+    if (pair == same.end())
+      used.push_back(operand.get());
+  }
   size_t operands = used.size();
   SetVector<Value> inRegions;
   getUsedValuesDefinedAbove(op->getRegions(), inRegions);
@@ -111,7 +121,8 @@ OwningOpRef<ModuleOp> attune::isolateOp(Operation *op) {
   for (Operation *constant : constants)
     builder.clone(*constant, mapping);
   Operation *copy = builder.clone(*op, mapping);
-  copy->setOperands(body->getArguments().take_front(operands));
+  for (auto [number, place] : llvm::enumerate(places))
+    copy->setOperand(number, body->getArgument(place));
   cast<TunableOpInterface>(copy).setSchedule({});
   func::ReturnOp::create(builder, loc, copy->getResults());
   return module;

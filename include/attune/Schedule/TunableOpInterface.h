@@ -187,8 +187,11 @@ ResultCheckRule getRoundingRule(mlir::Type type);
 
 /// A tunable op alone in a function of the name of its set, with all it uses as
 /// arguments, each operand one of its own, and the constants of its regions;
-/// without a schedule.
-mlir::OwningOpRef<mlir::ModuleOp> isolateOp(mlir::Operation *op);
+/// without a schedule. Of operands whose numbers are a pair of `same`, of which
+/// the op wants one value, the second is the first, which has a lower number.
+mlir::OwningOpRef<mlir::ModuleOp>
+isolateOp(mlir::Operation *op,
+          llvm::ArrayRef<std::pair<unsigned, unsigned>> same = {});
 
 /// The ratio of two sizes, as the amount of its logarithm; 0 where one of them
 /// is not known.

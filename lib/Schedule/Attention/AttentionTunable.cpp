@@ -124,6 +124,14 @@ struct AttentionTunable
     return std::make_unique<Model>(cast<AttentionOp>(op), target, sizes);
   }
 
+  OwningOpRef<ModuleOp> isolate(Operation *op) const {
+    auto attention = cast<AttentionOp>(op);
+    // Values that are a part of the keys are read where these lie.
+    std::pair<unsigned, unsigned> keyAndValue{
+        attention.getKeyMutable().getOperandNumber(),
+        attention.getValueMutable().getOperandNumber()};
+    return attention.getLatent() ? isolateOp(op, keyAndValue) : isolateOp(op);
+  }
   std::string describeKind(Operation *op) const {
     return describeAttentionKind(cast<AttentionOp>(op));
   }
