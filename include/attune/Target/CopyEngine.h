@@ -39,6 +39,9 @@ class CopyEngine {
 public:
   virtual ~CopyEngine() = default;
 
+  /// TMA boxes in shared memory start at multiples of so many bytes.
+  static constexpr int64_t kSharedAlignment = 128;
+
   /// The type of a tensor map for TMA boxes of the shape of `box`, and the map
   /// of a buffer, made on the host.
   virtual mlir::Type getMapType(mlir::MemRefType box,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tile.load, tile.store, tile.put_tile and tile.read: between memory and
-// registers; and tile.paged and tile.interleaved, which say where rows are
-// found.
+// registers; and tile.paged, tile.flattened and tile.interleaved, which say
+// where rows are found.
 
 #include "KernelContext.h"
 #include "RowPlaces.h"
@@ -40,28 +40,50 @@ struct PagedPattern : KernelPattern<tile::PagedOp> {
   LogicalResult
   matchAndRewrite(tile::PagedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, viewPages(rewriter, op));
+    rewriter.replaceOp(
+        op, op.hasPageDim() ? viewFirst(rewriter, op)
+                            : memref::CastOp::create(rewriter, op.getLoc(),
+                                                     op.getResult().getType(),
+                                                     op.getSource())
+                                  .getResult());
     return success();
   }
-  /// A buffer of the type of the rows, which nobody reads.
-  static Value viewPages(OpBuilder &b, tile::PagedOp op) {
+  /// Of a buffer whose first dimension is one of pages, one of the type of the
+  /// rows, which nobody reads.
+  template <typename ViewOp> static Value viewFirst(OpBuilder &b, ViewOp op) {
     Location loc = op.getLoc();
-    MemRefType type = op.getResult().getType();
-    if (!op.hasPageDim())
-      return memref::CastOp::create(b, loc, type, op.getSource());
-    SmallVector<OpFoldResult> first(3, b.getIndexAttr(0)),
-        ones(3, b.getIndexAttr(1)),
+    MemRefType type = op.getResult().getType(),
+               source = op.getSource().getType();
+    SmallVector<OpFoldResult> first(source.getRank(), b.getIndexAttr(0)),
+        ones(source.getRank(), b.getIndexAttr(1)),
         sizes = memref::getMixedSizes(b, loc, op.getSource());
     sizes[0] = b.getIndexAttr(1);
-    auto [strides, offset] = op.getSource().getType().getStridesAndOffset();
-    auto page = MemRefType::get(
-        {op.getPageSize(), type.getDimSize(1)}, type.getElementType(),
-        StridedLayoutAttr::get(b.getContext(), offset,
-                               ArrayRef(strides).drop_front()),
-        type.getMemorySpace());
+    auto [strides, offset] = source.getStridesAndOffset();
+    auto page =
+        MemRefType::get(source.getShape().drop_front(), type.getElementType(),
+                        StridedLayoutAttr::get(b.getContext(), offset,
+                                               ArrayRef(strides).drop_front()),
+                        type.getMemorySpace());
     Value view = memref::SubViewOp::create(b, loc, page, op.getSource(), first,
                                            sizes, ones);
-    return memref::CastOp::create(b, loc, type, view);
+    // Rows of one page become those of any number, and these all that are.
+    SmallVector<int64_t> shape(type.getShape());
+    shape.front() = ShapedType::kDynamic;
+    auto any = MemRefType::get(shape, type.getElementType(), type.getLayout(),
+                               type.getMemorySpace());
+    view = memref::CastOp::create(b, loc, any, view);
+    return any == type ? view : memref::CastOp::create(b, loc, type, view);
+  }
+};
+
+/// So does whoever uses this.
+struct FlattenedPattern : KernelPattern<tile::FlattenedOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(tile::FlattenedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, PagedPattern::viewFirst(rewriter, op));
+    return success();
   }
 };
 
@@ -559,7 +581,7 @@ LogicalResult ReadPattern::matchAndRewrite(tile::ReadOp op, OpAdaptor adaptor,
 void attune::populateMemoryPatterns(TypeConverter &converter,
                                     RewritePatternSet &patterns,
                                     const KernelContext &context) {
-  patterns.add<LoadPattern, PagedPattern, InterleavedPattern, StorePattern,
-               PutTilePattern, ReadPattern>(converter, patterns.getContext(),
-                                            context);
+  patterns.add<LoadPattern, PagedPattern, FlattenedPattern, InterleavedPattern,
+               StorePattern, PutTilePattern, ReadPattern>(
+      converter, patterns.getContext(), context);
 }

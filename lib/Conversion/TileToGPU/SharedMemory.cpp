@@ -167,7 +167,8 @@ int64_t attune::countWarpCopies(tile::PutOp put, const KernelContext &context) {
   int64_t pieces = ShapedType::getNumElements(type.getShape()) / width;
   auto source = dyn_cast<MemRefType>(put.getSource().getType());
   if (!type.getChunk() || !source || source.getRank() != 2 ||
-      put.getSource().getDefiningOp<tile::PagedOp>() ||
+      isa_and_present<tile::PagedOp, tile::FlattenedOp>(
+          put.getSource().getDefiningOp()) ||
       tile::knownRowDivisor(put.getSource()) % width != 0 ||
       knownDivisor(put.getColumn()) % width != 0 ||
       !fitsInto(type.getShape()[1], source.getDimSize(1), put.getColumn()))
@@ -344,7 +345,8 @@ void TileCopier::copyByWarps(Value predicate) {
 
 void TileCopier::copy() {
   int64_t rows = type.getShape()[0], columns = type.getShape()[1];
-  auto sourceType = cast<MemRefType>(getBuffers(op).front().getType());
+  auto sourceType =
+      cast<MemRefType>(getCopiedBuffers(op).front().buffer.getType());
   int64_t elementBytes = type.getElementType().getIntOrFloatBitWidth() / 8;
   SmallVector<int64_t> strides;
   int64_t offset;

@@ -282,8 +282,8 @@ LogicalResult TMAPutPattern::copyPiece(ConversionPatternRewriter &b,
                                               constant(b, loc, atomColumns)));
   }
   PagedRows places(piece.buffer);
-  for (int64_t copied = 0, box = getRowsOfBox(op); copied < copiedRows;
-       copied += box) {
+  int64_t box = getCopiedBuffers(op)[piece.number].box.count();
+  for (int64_t copied = 0; copied < copiedRows; copied += box) {
     if (places.getPage()) {
       Value boxRow = plus(firstRow, constant(b, loc, copied));
       // No tensor has so many rows.

@@ -52,9 +52,9 @@ FailureOr<TensorView> attune::traceView(OpBuilder &b, Value view) {
         applyPermutationMap<int64_t>(transpose.getPermutation(), source->dims);
     return source;
   }
-  if (auto paged = view.getDefiningOp<tile::PagedOp>()) {
-    FailureOr<TensorView> source = traceView(b, paged.getSource());
-    if (succeeded(source) && paged.hasPageDim()) {
+  if (PagedRows rows(view); rows.getPage()) {
+    FailureOr<TensorView> source = traceView(b, rows.getBuffer());
+    if (succeeded(source) && rows.hasPageDim()) {
       source->pageDim = source->dims.front();
       source->dims.erase(source->dims.begin());
     }
@@ -127,7 +127,7 @@ namespace {
 struct Copied {
   Value view;
   tile::TileType tile;
-  int64_t rowsOfBox;
+  BoxRows box;
 };
 } // namespace
 
@@ -137,14 +137,16 @@ static SmallVector<Copied> getCopied(Operation *op,
   if (auto put = dyn_cast<tile::PutOp>(op)) {
     tile::ChannelType channel = put.getChannel().getType();
     if (channel.getSwizzleAtom())
-      for (Value buffer : getBuffers(put))
-        copied.push_back({buffer, channel.getTileType(), getRowsOfBox(put)});
+      for (const CopiedBuffer &part : getCopiedBuffers(put))
+        copied.push_back({part.buffer, channel.getTileType(), part.box});
   } else if (auto store = dyn_cast<tile::StoreAsyncOp>(op)) {
     tile::TileType type = store.getSource().getType();
     copied.push_back(
-        {store.getDestination(), type,
-         type.getShape()[0] /
-             StoredParts::get(store, store.getSource(), context).alongRows});
+        {store.getDestination(),
+         type,
+         {1,
+          type.getShape()[0] /
+              StoredParts::get(store, store.getSource(), context).alongRows}});
   }
   return copied;
 }
@@ -152,14 +154,41 @@ static SmallVector<Copied> getCopied(Operation *op,
 /// The swizzle repeats after so many rows.
 static constexpr int64_t kAtomRows = 8;
 
+/// That whole pages of two dimensions are one TMA box, and the rows behind them
+/// another one.
+static LogicalResult checkFlattened(tile::PutOp put) {
+  tile::ChannelType type = put.getChannel().getType();
+  int64_t page = PagedRows(put.getSource()).getPage();
+  if (type.getCluster() > 1)
+    return put.emitOpError() << "expects a channel of one workgroup for rows "
+                                "of two dimensions, but got one of "
+                             << type.getCluster();
+  if (int64_t divisor = knownDivisor(put.getRow()); divisor % page != 0)
+    return put.emitOpError()
+           << "expects a first row that is known to be a multiple of the "
+           << page << " rows of the second of two dimensions, but got one of "
+           << divisor;
+  int64_t first = getCopiedBuffers(put).front().box.count(),
+          bytes = first * type.getSwizzleAtom() *
+                  type.getElementType().getIntOrFloatBitWidth() / 8;
+  if (first != type.getShape()[0] && bytes % CopyEngine::kSharedAlignment != 0)
+    return put.emitOpError()
+           << "expects TMA boxes in shared memory at multiples of "
+           << CopyEngine::kSharedAlignment << " bytes, but got " << first
+           << " rows of " << bytes / first << " bytes in front of one";
+  return success();
+}
+
 /// That TMA boxes end where pages do: then each has one place in the buffer.
 static LogicalResult checkPages(Operation *op) {
   auto put = dyn_cast<tile::PutOp>(op);
   int64_t page = put ? PagedRows(put.getSource()).getPage() : 0;
   if (!page)
     return success();
+  if (PagedRows(put.getSource()).isFlattened())
+    return checkFlattened(put);
   int64_t copied = put.getChannel().getType().getCopiedRows(),
-          rows = getRowsOfBox(put);
+          rows = getCopiedBuffers(put).front().box.count();
   if (copied % rows != 0 || page % rows != 0 || rows % kAtomRows != 0)
     return op->emitOpError()
            << "expects pages of a multiple or, in multiples of " << kAtomRows
@@ -245,7 +274,9 @@ Value MapAdder::getMap(Operation *op, const Copied &copied) {
                                           gpu::AddressSpace::Workgroup);
   auto swizzle = cast<tile::SwizzleAttr>(copied.tile.getLayout());
   SmallVector<int64_t> box(rank, 1);
-  box[view->dims[0]] = copied.rowsOfBox;
+  if (view->pageDim)
+    box[*view->pageDim] = copied.box.pages;
+  box[view->dims[0]] = copied.box.ofPage;
   box[view->dims[1]] = swizzle.getSwizzleAtom();
   Map map{argument.getArgNumber(),
           MemRefType::get(box, copied.tile.getElementType(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The arithmetic from a row to its place, by one read of the table, and from a
-// block to its buffer.
+// The arithmetic from a row to its place, by one read of the table if there is
+// one, and from a block to its buffer.
 
 #include "Views.h"
 #include "KernelContext.h"
@@ -94,6 +94,8 @@ SmallVector<Value, 2> PagedRows::locateInPage(OpBuilder &b, Location loc,
 
 SmallVector<Value, 2> PagedRows::locate(OpBuilder &b, Location loc, Value row,
                                         bool inBounds) {
+  if (flattened)
+    return locateInOrder(b, loc, row);
   if (!paged)
     return {row};
   Value outside;
@@ -104,34 +106,83 @@ SmallVector<Value, 2> PagedRows::locate(OpBuilder &b, Location loc, Value row,
   return {locateInBuffer(b, loc, row, outside)};
 }
 
+SmallVector<Value, 2> PagedRows::locateInOrder(OpBuilder &b, Location loc,
+                                               Value row) {
+  Value page = constant(b, loc, getPage());
+  return {b.createOrFold<arith::DivUIOp>(loc, row, page),
+          b.createOrFold<arith::RemUIOp>(loc, row, page)};
+}
+
 SmallVector<Value, 2> PagedRows::locateBox(OpBuilder &b, Location loc,
                                            Value row, Value outside) {
+  if (flattened)
+    return locateInOrder(b, loc, row);
   if (hasPageDim())
     return locateInPage(b, loc, row, outside, /*isBox=*/true);
   return {locateInBuffer(b, loc, row, outside)};
 }
 
-ValueRange attune::getBuffers(tile::PutOp put) {
-  if (auto view = put.getSource().getDefiningOp<tile::InterleavedOp>())
-    return view.getSources();
-  return put->getOperands().slice(put.getSourceMutable().getOperandNumber(), 1);
+/// The boxes of a tile of which two dimensions are the rows.
+static SmallVector<BoxRows, 2> getFlattenedBoxes(tile::PutOp put) {
+  int64_t rows = put.getChannel().getType().getShape()[0],
+          page = PagedRows(put.getSource()).getPage();
+  SmallVector<BoxRows, 2> boxes;
+  if (rows >= page)
+    boxes.push_back({rows / page, page});
+  if (int64_t left = rows % page)
+    boxes.push_back({1, left});
+  return boxes;
+}
+
+SmallVector<CopiedBuffer, 2> attune::getCopiedBuffers(tile::PutOp put) {
+  SmallVector<CopiedBuffer, 2> copied;
+  PagedRows places(put.getSource());
+  int64_t rows = put.getChannel().getType().getCopiedRows();
+  if (places.isFlattened()) {
+    for (BoxRows box : getFlattenedBoxes(put))
+      copied.push_back({put.getSource(), box});
+    return copied;
+  }
+  auto view = put.getSource().getDefiningOp<tile::InterleavedOp>();
+  if (!view) {
+    if (int64_t page = places.getPage())
+      rows = std::min(rows, page);
+    return {{put.getSource(), {1, rows}}};
+  }
+  if (view.getDim() == 0)
+    rows = static_cast<int64_t>(view.getBlock()) /
+           put.getChannel().getType().getCluster();
+  for (Value source : view.getSources())
+    copied.push_back({source, {1, rows}});
+  return copied;
 }
 
 SmallVector<SourcePiece> attune::getPieces(OpBuilder &b, tile::PutOp put) {
   ArrayRef<int64_t> shape = put.getChannel().getType().getShape();
   SourcePiece whole{put.getSource(), 0, 0, 0, shape[0], shape[1], put.getRow(),
                     put.getColumn()};
+  Location loc = put.getLoc();
+  SmallVector<SourcePiece> pieces;
+  if (PagedRows(put.getSource()).isFlattened()) {
+    for (BoxRows box : getFlattenedBoxes(put)) {
+      whole.rows = box.count();
+      whole.sourceRow = b.createOrFold<arith::AddIOp>(
+          loc, put.getRow(), constant(b, loc, whole.row));
+      pieces.push_back(whole);
+      ++whole.number;
+      whole.row += whole.rows;
+    }
+    return pieces;
+  }
   auto view = put.getSource().getDefiningOp<tile::InterleavedOp>();
   if (!view)
     return {whole};
-  Location loc = put.getLoc();
   auto count = static_cast<int64_t>(view.getSources().size()),
        block = static_cast<int64_t>(view.getBlock());
   bool ofRows = view.getDim() == 0;
   Value &start = ofRows ? whole.sourceRow : whole.sourceColumn;
   Value first =
       b.createOrFold<arith::DivUIOp>(loc, start, constant(b, loc, count));
-  SmallVector<SourcePiece> pieces;
   for (int64_t at = 0; at < shape[ofRows ? 0 : 1]; at += block) {
     whole.number = at / block % count;
     whole.buffer = view.getSources()[whole.number];
@@ -142,14 +193,4 @@ SmallVector<SourcePiece> attune::getPieces(OpBuilder &b, tile::PutOp put) {
     pieces.push_back(whole);
   }
   return pieces;
-}
-
-int64_t attune::getRowsOfBox(tile::PutOp put) {
-  int64_t rows = put.getChannel().getType().getCopiedRows();
-  if (auto view = put.getSource().getDefiningOp<tile::InterleavedOp>();
-      view && view.getDim() == 0)
-    return static_cast<int64_t>(view.getBlock()) /
-           put.getChannel().getType().getCluster();
-  int64_t page = PagedRows(put.getSource()).getPage();
-  return page ? std::min(rows, page) : rows;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rows that a table finds, and blocks that alternate: what tile.paged and
-// tile.interleaved mean to those who load, store and copy.
+// Rows that a table finds, or that two dimensions have, and blocks that
+// alternate: what tile.paged, tile.flattened and tile.interleaved mean to those
+// who load, store and copy.
 
 #ifndef ATTUNE_LIB_CONVERSION_TILETOGPU_VIEWS_H
 #define ATTUNE_LIB_CONVERSION_TILETOGPU_VIEWS_H
@@ -13,18 +14,28 @@ namespace attune {
 /// The rows of a buffer, as a tile op counts them.
 class PagedRows {
 public:
-  /// `view` is a buffer, or the result of a tile.paged.
+  /// `view` is a buffer, or the result of a tile.paged or a tile.flattened,
+  /// whose pages, those of its first dimension, are in order.
   explicit PagedRows(mlir::Value view)
-      : view(view), paged(view.getDefiningOp<tile::PagedOp>()) {}
+      : view(view), paged(view.getDefiningOp<tile::PagedOp>()),
+        flattened(view.getDefiningOp<tile::FlattenedOp>()) {}
 
   mlir::Value getBuffer() {
+    if (flattened)
+      return flattened.getSource();
     return paged ? mlir::Value(paged.getSource()) : view;
   }
   /// Consecutive rows, from a multiple of it, that are consecutive in the
   /// buffer; 0 for all.
-  int64_t getPage() { return paged ? paged.getPageSize() : 0; }
+  int64_t getPage() {
+    if (flattened)
+      return flattened.getInnerRows();
+    return paged ? paged.getPageSize() : 0;
+  }
   /// Whether the buffer has a dimension of pages in front of that of rows.
-  bool hasPageDim() { return paged && paged.hasPageDim(); }
+  bool hasPageDim() { return flattened || (paged && paged.hasPageDim()); }
+  /// Whether there is no table, so that a TMA box may have several pages.
+  bool isFlattened() { return flattened != nullptr; }
   /// Rows that move together so that they end with the last one; 0 where none
   /// is known.
   int64_t getUnit() {
@@ -48,6 +59,8 @@ private:
   mlir::Value locateInBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value row, mlir::Value outside);
   llvm::SmallVector<mlir::Value, 2>
+  locateInOrder(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row);
+  llvm::SmallVector<mlir::Value, 2>
   locateInPage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row,
                mlir::Value outside, bool isBox);
   /// The entry of the table, which is not read unless `condition` holds; null
@@ -57,12 +70,13 @@ private:
 
   mlir::Value view;
   tile::PagedOp paged;
+  tile::FlattenedOp flattened;
 };
 
 /// A rectangle of a tile that one buffer has as it stands there.
 struct SourcePiece {
   mlir::Value buffer;
-  /// The number of the buffer among those of the source.
+  /// The number of the copied buffer (getCopiedBuffers()).
   int64_t number;
   /// Where it starts in the tile, and how large it is.
   int64_t row, column, rows, columns;
@@ -70,18 +84,30 @@ struct SourcePiece {
   mlir::Value sourceRow, sourceColumn;
 };
 
-/// The buffers that the source of a put is made of: those of a
-/// tile.interleaved, or one.
-mlir::ValueRange getBuffers(tile::PutOp put);
+/// Rows of a TMA box: so many of each of some pages, of which there is one
+/// where the buffer has no dimension of pages.
+struct BoxRows {
+  int64_t pages, ofPage;
+  int64_t count() const { return pages * ofPage; }
+};
 
-/// The pieces of the tile that `put` puts, in the order of the tile. The tile
-/// starts and ends where blocks of all buffers do.
+/// What boxes by which the copy engine copies what a put puts are boxes of, and
+/// their rows. Pieces go by their numbers.
+struct CopiedBuffer {
+  mlir::Value buffer;
+  BoxRows box;
+};
+
+/// Those of the buffers of a tile.interleaved, or of one; where two dimensions
+/// are the rows, of that one for whole pages, and again for the rows that are
+/// left. Boxes end with the page, or with the block.
+llvm::SmallVector<CopiedBuffer, 2> getCopiedBuffers(tile::PutOp put);
+
+/// The pieces of the tile that `put` puts, in the order of the tile, each of
+/// one of the copied buffers. The tile starts and ends where blocks of all
+/// buffers do.
 llvm::SmallVector<SourcePiece> getPieces(mlir::OpBuilder &builder,
                                          tile::PutOp put);
-
-/// Rows of a TMA box by which the copy engine copies what `put` puts: it ends
-/// with the page, or with the block.
-int64_t getRowsOfBox(tile::PutOp put);
 
 } // namespace attune
 

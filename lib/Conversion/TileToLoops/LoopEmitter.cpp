@@ -523,7 +523,7 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
             tile::PingPongWaitOp, tile::PingPongArriveOp, tile::PingPongEndOp,
             tile::FenceBarriersOp, tile::SyncWarpOp, tile::BarrierOp,
             tile::ArriveClusterOp, tile::WaitClusterOp, tile::PagedOp,
-            tile::InterleavedOp>([](auto) {})
+            tile::FlattenedOp, tile::InterleavedOp>([](auto) {})
       // And is the only team.
       .Case([&](tile::IsTurnOp op) {
         Value yes =

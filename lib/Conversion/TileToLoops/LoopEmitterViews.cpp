@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the rows of tile.paged and tile.interleaved lie.
+// Where the rows of tile.paged, tile.flattened and tile.interleaved lie.
 
 #include "LoopEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,6 +30,13 @@ LoopEmitter::locate(Value view, ArrayRef<Value> position) {
       source = arith::SelectOp::create(builder, isOther, other, source);
     }
     return {source, place};
+  }
+  if (auto flattened = view.getDefiningOp<tile::FlattenedOp>()) {
+    Value inner = index(flattened.getInnerRows());
+    place[0] = arith::RemUIOp::create(builder, position[0], inner);
+    place.insert(place.begin(),
+                 arith::DivUIOp::create(builder, position[0], inner));
+    return {flattened.getSource(), place};
   }
   auto paged = view.getDefiningOp<tile::PagedOp>();
   if (!paged)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Every rule of the verifiers of tile.paged and tile.ordered.
+// Every rule of the verifiers of tile.paged, tile.flattened and tile.ordered.
 //
 // RUN: attune-opt %s --split-input-file --verify-diagnostics
 
@@ -21,6 +21,48 @@ func.func @paged_store_async(%m: memref<?x64xf16>, %table: memref<?xi32>, %i: in
   %p = tile.paged %m by %table pages of 16 : memref<?x64xf16>, memref<?xi32>
   // expected-note @below {{used here}}
   tile.store_async %t, %p[%i, %i] : !tile.tile<64x64xf16, shared, #swizzle>, memref<?x64xf16>
+  return
+}
+
+// -----
+
+func.func @flattened_use(%m: memref<4x8x64xf16>, %i: index) {
+  // expected-error @below {{expects to be used by tile.load, tile.store and tile.put alone, but got 'memref.load'}}
+  %p = tile.flattened %m : memref<4x8x64xf16>
+  // expected-note @below {{used here}}
+  %x = memref.load %p[%i, %i] : memref<32x64xf16>
+  return
+}
+
+// -----
+
+func.func @flattened_unknown(%m: memref<4x?x64xf16>) {
+  // expected-error @below {{expects a static size of the second dimension, of at least 1, but got 'memref<4x?x64xf16>'}}
+  %p = tile.flattened %m : memref<4x?x64xf16>
+  return
+}
+
+// -----
+
+func.func @flattened_without_strides(%m: memref<4x8x64xf16, affine_map<(a, b, c) -> (a, b mod 4, c)>>) {
+  // expected-error @below {{expects a buffer with strides, but got 'memref<4x8x64xf16, affine_map<(d0, d1, d2) -> (d0, d1 mod 4, d2)>>'}}
+  %p = tile.flattened %m : memref<4x8x64xf16, affine_map<(a, b, c) -> (a, b mod 4, c)>>
+  return
+}
+
+// -----
+
+func.func @flattened_one(%m: memref<8xf16>) {
+  // expected-error @below {{operand #0 must be}}
+  %p = "tile.flattened"(%m) : (memref<8xf16>) -> memref<?xf16>
+  return
+}
+
+// -----
+
+func.func @flattened_other(%m: memref<4x8xf16>) {
+  // expected-error @below {{failed to verify that the result is the source with its first two dimensions as one}}
+  %p = "tile.flattened"(%m) : (memref<4x8xf16>) -> memref<?xf16>
   return
 }
 

@@ -52,6 +52,21 @@ func.func @pages_of_a_head(%m: memref<9x16x64xf16, strided<[4096, 128, 1], offse
   return
 }
 
+// CHECK-LABEL: func.func @flattened
+func.func @flattened(%m: memref<?x4x64xf16, strided<[4096, 64, 1], offset: ?>>, %rows: memref<8x3xf32>, %plain: memref<2x3x64xf16>, %i: index) {
+  // CHECK: %[[P:.+]] = tile.flattened %{{.+}} : memref<?x4x64xf16, strided<[4096, 64, 1], offset: ?>>
+  %p = tile.flattened %m : memref<?x4x64xf16, strided<[4096, 64, 1], offset: ?>>
+  // CHECK: tile.load %[[P]][%{{.+}}] : memref<?x64xf16, strided<[64, 1], offset: ?>>
+  %x = tile.load %p[%i, %i] : memref<?x64xf16, strided<[64, 1], offset: ?>> -> !regs
+  // CHECK: %[[ROWS:.+]] = tile.flattened %{{.+}} {note} : memref<8x3xf32>
+  %r = tile.flattened %rows {note} : memref<8x3xf32>
+  // CHECK: tile.load %[[ROWS]][%{{.+}}] : memref<24xf32> -> <64xf32, registers>
+  %y = tile.load %r[%i] : memref<24xf32> -> !tile.tile<64xf32, registers>
+  // CHECK: tile.flattened %{{.+}} : memref<2x3x64xf16>
+  %q = tile.flattened %plain : memref<2x3x64xf16>
+  return
+}
+
 // CHECK-LABEL: func.func @interleaved
 // CHECK-SAME:    %[[M:[^ ]+]]: memref<128x64xf16>, %[[N:[^ ]+]]: memref<128x64xf16>
 func.func @interleaved(%m: memref<128x64xf16>, %n: memref<128x64xf16>, %i: index, %t: !tile.tile<96x32xf32, registers>) {

@@ -26,6 +26,8 @@ int64_t tile::knownRowDivisor(Value buffer) {
       buffer = collapse.getSrc();
     else if (auto paged = dyn_cast<PagedOp>(op))
       buffer = paged.getSource();
+    else if (auto flattened = dyn_cast<FlattenedOp>(op))
+      buffer = flattened.getSource();
     else if (auto interleaved = dyn_cast<InterleavedOp>(op)) {
       int64_t divisor = 0;
       for (Value source : interleaved.getSources())

@@ -91,24 +91,35 @@ LogicalResult OrderedOp::verifyRegions() {
   return success();
 }
 
-MemRefType PagedOp::getViewOf(Type source) {
-  auto type = cast<MemRefType>(source);
-  SmallVector<int64_t> shape(type.getShape());
-  MemRefLayoutAttrInterface layout = type.getLayout();
-  if (type.getRank() == 3) {
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    shape.erase(shape.begin());
-    bool isStrided = succeeded(type.getStridesAndOffset(strides, offset));
-    if (isStrided && !layout.isIdentity())
-      layout = StridedLayoutAttr::get(type.getContext(), offset,
-                                      ArrayRef<int64_t>(strides).drop_front());
-    else
-      layout = {};
-  }
-  shape.front() = ShapedType::kDynamic;
+/// A buffer without the first dimension, and with so many rows in the next one.
+static MemRefType dropFirst(MemRefType type, int64_t rows) {
+  SmallVector<int64_t> shape(type.getShape().drop_front()), strides;
+  int64_t offset;
+  MemRefLayoutAttrInterface layout;
+  bool isStrided = succeeded(type.getStridesAndOffset(strides, offset));
+  if (isStrided && !type.getLayout().isIdentity())
+    layout = StridedLayoutAttr::get(type.getContext(), offset,
+                                    ArrayRef<int64_t>(strides).drop_front());
+  shape.front() = rows;
   return MemRefType::get(shape, type.getElementType(), layout,
                          type.getMemorySpace());
+}
+
+MemRefType PagedOp::getViewOf(Type source) {
+  auto type = cast<MemRefType>(source);
+  if (type.getRank() == 3)
+    return dropFirst(type, ShapedType::kDynamic);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.front() = ShapedType::kDynamic;
+  return MemRefType::get(shape, type.getElementType(), type.getLayout(),
+                         type.getMemorySpace());
+}
+
+MemRefType FlattenedOp::getViewOf(Type source) {
+  auto type = cast<MemRefType>(source);
+  bool isKnown = !type.isDynamicDim(0) && !type.isDynamicDim(1);
+  return dropFirst(type, isKnown ? type.getDimSize(0) * type.getDimSize(1)
+                                 : ShapedType::kDynamic);
 }
 
 /// What does not know of how a view finds its rows would read others.
@@ -150,6 +161,19 @@ LogicalResult PagedOp::verify() {
   if (getUnit() != 1 && !getRows())
     return emitOpError("expects no units without 'rows', but got ")
            << getUnit();
+  return verifyUsers<LoadOp, StoreOp, PutOp>(
+      *this, "tile.load, tile.store and tile.put");
+}
+
+LogicalResult FlattenedOp::verify() {
+  if (!getSource().getType().isStrided())
+    return emitOpError("expects a buffer with strides, but got ")
+           << getSource().getType();
+  // The number that stands for an unknown one is below 0.
+  if (getInnerRows() < 1)
+    return emitOpError("expects a static size of the second dimension, of at "
+                       "least 1, but got ")
+           << getSource().getType();
   return verifyUsers<LoadOp, StoreOp, PutOp>(
       *this, "tile.load, tile.store and tile.put");
 }

@@ -138,7 +138,7 @@ static bool isCopiedDirectly(LoadOp load, const OperandUse &use,
   SmallVector<int64_t> strides;
   int64_t offset;
   if (!source || source.getRank() != 2 || type.getRank() != 2 ||
-      load.getSource().getDefiningOp<PagedOp>() ||
+      isa_and_present<PagedOp, FlattenedOp>(load.getSource().getDefiningOp()) ||
       failed(source.getStridesAndOffset(strides, offset)) ||
       strides.back() != 1 ||
       !copiesDirectly(target, type.getShape(), type.getElementType(), stages,

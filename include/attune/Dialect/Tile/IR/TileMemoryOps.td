@@ -65,6 +65,41 @@ def Tile_PagedOp : Tile_Op<"paged", [Pure,
   }];
 }
 
+def Tile_FlattenedOp : Tile_Op<"flattened", [Pure,
+    TypesMatchWith<"the result is the source with its first two dimensions as one", "source", "result",
+                   "FlattenedOp::getViewOf($_self)">]> {
+  let summary = "A buffer of which two dimensions are the rows";
+  let description = [{
+    `result[r, j] = source[r floordiv n, r mod n, j]`, where n is the static size of the second dimension; how many rows there are
+    is known where both are. They need not be one distance apart: heads of a tensor and their queries are rows of one tile in either
+    order. Of a 2-D buffer, elements are rows.
+
+    Tiles of it are loaded, stored, added to and put into channels as those of any other buffer, and by no other op. The
+    copy engine fetches one TMA box of all that have whole n rows, and another one of the rows that are left, so that
+    tiles start at multiples of n. It reads zeros outside of the tensor alone: behind a part of it, it reads what follows.
+
+    **Example**
+    ```mlir
+    // 4 heads of 8 queries, of which each has the heads behind each other.
+    %rows = tile.flattened %queries : memref<8x4x128xbf16, strided<[4096, 128, 1], offset: ?>>
+    %q = tile.load %rows[%c0, %c0] : memref<32x128xbf16, strided<[128, 1], offset: ?>> -> !tile.tile<64x128xbf16, registers>
+    ```
+
+    **Errors**: an op of another kind that uses it; a second dimension whose size is not known; a layout without strides. By
+    `convert-tile-to-gpu`: a tile of TMA boxes that starts at no multiple of n, that a cluster shares, or of whose rows
+    some are left at a place where no TMA box starts.
+  }];
+  let arguments = (ins MemRefRankOf<[Tile_Element], [2, 3]>:$source);
+  let results = (outs MemRefRankOf<[Tile_Element], [1, 2]>:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static ::mlir::MemRefType getViewOf(::mlir::Type source);
+    /// Rows of each element of the first dimension.
+    int64_t getInnerRows() { return getSource().getType().getDimSize(1); }
+  }];
+}
+
 def Tile_InterleavedOp : Tile_Op<"interleaved", [Pure, SameTypeOperands,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Buffers of one size whose blocks of rows, or of columns, alternate";
