@@ -78,6 +78,14 @@ func.func @latent(%q: tensor<16x128x1x576xbf16>, %k: tensor<16x1x4096x576xbf16>)
   return %o : tensor<16x128x1x512xbf16>
 }
 
+// Two queries of half of the heads are the rows of a tile.
+// CHECK-LABEL: func.func @latent_of_two
+// CHECK: schedule(<blockM = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, rescale = 8, tileOrder = ascending, warpsN = 2, splitK = 2>)
+func.func @latent_of_two(%q: tensor<16x2x128x576xbf16>, %k: tensor<16x4096x1x576xbf16>) -> tensor<16x2x128x512xbf16> {
+  %o = attn.attention %q, %k, %k latent(512) order(bshd) : tensor<16x2x128x576xbf16>, tensor<16x4096x1x576xbf16>, tensor<16x4096x1x576xbf16>
+  return %o : tensor<16x2x128x512xbf16>
+}
+
 // A tile for nearly each SM; where keys differ in number, equal shares of all of them even that out.
 // CHECK-LABEL: func.func @latent_of_lengths
 // CHECK: splitMasked = 0, tileOrder = ascending, persistent = static, warpsN = 2, splitK = 0>)
@@ -88,17 +96,36 @@ func.func @latent_of_lengths(%q: tensor<64x128x1x576xbf16>, %k: tensor<64x1x8192
   return %o, %p : tensor<64x128x1x512xbf16>, tensor<64x128x1x512xbf16>
 }
 
-// Several queries multiply enough to wait for their softmax: two workgroups an SM, and parts for all of them.
+// Several queries of four heads are the rows of one tile, which takes as long as that of one query.
 // CHECK-LABEL: func.func @several
+// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 1, kStages = 3, vStages = 3, qInRegisters = 0, tileOrder = ascending, splitK = 16>)
+func.func @several(%q: tensor<1x32x16x128xbf16>, %k: tensor<1x8x32768x128xbf16>) -> tensor<1x32x16x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<1x32x16x128xbf16>, tensor<1x8x32768x128xbf16>, tensor<1x8x32768x128xbf16>
+  return %o : tensor<1x32x16x128xbf16>
+}
+
+// In the order of frameworks as well. More rows than one warpgroup has are those of two, which multiply under their softmax, and of as many
+// heads as these have rows for.
+// CHECK-LABEL: func.func @more_rows
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, kStages = 3, vStages = 3, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 2>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, {{.*}}tileOrder = ascending>)
+func.func @more_rows(%q: tensor<8x20x32x128xbf16>, %k: tensor<8x8192x8x128xbf16>, %r: tensor<8x64x32x128xbf16>) -> (tensor<8x20x32x128xbf16>, tensor<8x64x32x128xbf16>) {
+  %o = attn.attention %q, %k, %k order(bshd) : tensor<8x20x32x128xbf16>, tensor<8x8192x8x128xbf16>, tensor<8x8192x8x128xbf16>
+  %p = attn.attention %r, %k, %k order(bshd) : tensor<8x64x32x128xbf16>, tensor<8x8192x8x128xbf16>, tensor<8x8192x8x128xbf16>
+  return %o, %p : tensor<8x20x32x128xbf16>, tensor<8x64x32x128xbf16>
+}
+
+// Where no heads share a tile, several queries multiply enough to wait for their softmax: two workgroups an SM, and parts for all of them.
+// CHECK-LABEL: func.func @several_apart
 // CHECK: schedule(<blockM = 64, blockN = 80, mmaWarps = 4, producerWarps = 1, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, workgroupsPerSm = 2, splitK = 8, merge = last>)
-func.func @several(%q: tensor<1x32x20x128xbf16>, %k: tensor<1x8x32768x128xbf16>) -> tensor<1x32x20x128xbf16> {
-  %o = attn.attention %q, %k, %k : tensor<1x32x20x128xbf16>, tensor<1x8x32768x128xbf16>, tensor<1x8x32768x128xbf16>
+func.func @several_apart(%q: tensor<1x32x20x128xbf16>, %k: tensor<1x32x32768x128xbf16>) -> tensor<1x32x20x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<1x32x20x128xbf16>, tensor<1x32x32768x128xbf16>, tensor<1x32x32768x128xbf16>
   return %o : tensor<1x32x20x128xbf16>
 }
 
 // Blocks of pages are those of smaller tiles here, too; parts of long sequences balance what is left.
 // CHECK-LABEL: func.func @several_of_lengths
-// CHECK: schedule(<blockM = 64, mmaWarps = 4, {{.*}}workgroupsPerSm = 2, splitK = 4>)
+// CHECK: schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, kStages = 4, vStages = 4, {{.*}}persistent = dynamic, splitK = 4>)
 func.func @several_of_lengths(%q: tensor<64x32x4x128xbf16>, %k: tensor<8192x8x64x128xbf16>, %n: tensor<64xi32>, %t: tensor<64x512xi32>) -> tensor<64x32x4x128xbf16> {
   %o = attn.attention %q, %k, %k key_lengths(%n : tensor<64xi32>) pages(%t : tensor<64x512xi32>) causal(bottom_right)
       : tensor<64x32x4x128xbf16>, tensor<8192x8x64x128xbf16>, tensor<8192x8x64x128xbf16>

@@ -101,10 +101,42 @@ func.func @any_keys(%q: tensor<?x32x1x128xbf16>, %k: tensor<?x8x?x128xf8E4M3FN>)
   return %o : tensor<?x32x1x128xbf16>
 }
 
-// More queries than one instruction has rows, of heads that share no tile.
+// More queries than one instruction has rows: a role widens keys once for all heads that share them.
 // CHECK-LABEL: func.func @several_queries
-// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 2>)
 func.func @several_queries(%q: tensor<8x32x32x128xbf16>, %k: tensor<8x8x8192x128xf8E4M3FN>) -> tensor<8x32x32x128xbf16> {
   %o = attn.attention %q, %k, %k : tensor<8x32x32x128xbf16>, tensor<8x8x8192x128xf8E4M3FN>, tensor<8x8x8192x128xf8E4M3FN>
   return %o : tensor<8x32x32x128xbf16>
+}
+
+// Heads of a group in one tile, of one warp or where it has not the rows of all of them, or not in this order, of a warpgroup.
+// CHECK-LABEL: func.func @heads_of_a_warp
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1,
+// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 2, merge = last>)
+// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 2, merge = last>)
+func.func @heads_of_a_warp(%a: tensor<8x32x4x128xbf16>, %b: tensor<8x32x5x128xbf16>, %k: tensor<8x8x8192x128xf8E4M3FN>, %c: tensor<8x4x32x128xbf16>, %l: tensor<8x8192x8x128xf8E4M3FN>)
+    -> (tensor<8x32x4x128xbf16>, tensor<8x32x5x128xbf16>, tensor<8x4x32x128xbf16>) {
+  %x = attn.attention %a, %k, %k : tensor<8x32x4x128xbf16>, tensor<8x8x8192x128xf8E4M3FN>, tensor<8x8x8192x128xf8E4M3FN>
+  %y = attn.attention %b, %k, %k : tensor<8x32x5x128xbf16>, tensor<8x8x8192x128xf8E4M3FN>, tensor<8x8x8192x128xf8E4M3FN>
+  %z = attn.attention %c, %l, %l order(bshd) : tensor<8x4x32x128xbf16>, tensor<8x8192x8x128xf8E4M3FN>, tensor<8x8192x8x128xf8E4M3FN>
+  return %x, %y, %z : tensor<8x32x4x128xbf16>, tensor<8x32x5x128xbf16>, tensor<8x4x32x128xbf16>
+}
+
+// Heads that share no tile: as many queries in that of one warp; of more, all keys are widened for each head.
+// CHECK-LABEL: func.func @heads_apart
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1,
+// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending>)
+func.func @heads_apart(%a: tensor<8x32x5x128xbf16>, %b: tensor<8x32x32x128xbf16>, %k: tensor<8x32x8192x128xf8E4M3FN>) -> (tensor<8x32x5x128xbf16>, tensor<8x32x32x128xbf16>) {
+  %x = attn.attention %a, %k, %k : tensor<8x32x5x128xbf16>, tensor<8x32x8192x128xf8E4M3FN>, tensor<8x32x8192x128xf8E4M3FN>
+  %y = attn.attention %b, %k, %k : tensor<8x32x32x128xbf16>, tensor<8x32x8192x128xf8E4M3FN>, tensor<8x32x8192x128xf8E4M3FN>
+  return %x, %y : tensor<8x32x5x128xbf16>, tensor<8x32x32x128xbf16>
+}
+
+// Scales of each key take registers: smaller blocks, of more rows.
+// CHECK-LABEL: func.func @with_scales
+// CHECK: schedule(<blockN = 96, numWarps = 8, mmaWarps = 4, producerWarps = 8,
+func.func @with_scales(%a: tensor<8x32x32x128xbf16>, %k: tensor<8x8x8192x128xi8>, %s: tensor<8x8x8192x1xf32>) -> tensor<8x32x32x128xbf16> {
+  %x = attn.attention %a, %k, %k key_scales(%s : tensor<8x8x8192x1xf32>) value_scales(%s : tensor<8x8x8192x1xf32>)
+    : tensor<8x32x32x128xbf16>, tensor<8x8x8192x128xi8>, tensor<8x8x8192x128xi8>
+  return %x : tensor<8x32x32x128xbf16>
 }

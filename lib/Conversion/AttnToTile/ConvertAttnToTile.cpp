@@ -109,7 +109,9 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
   bool raisesApart = schedule.getRescale() &&
                      schedule.getOverlap() == schedule::Overlap::None &&
                      target.copiesThroughRegisters();
-  int64_t heads = HeadPacking::get(op).count(schedule);
+  HeadPacking packing = HeadPacking::get(op);
+  int64_t heads = packing.count(schedule);
+  bool flattens = packing.isByBoxes(schedule);
   // Shares are of all workgroups that there is room for (setLaunch).
   bool sharesSteps = schedule.getSplitK() == 0;
   int64_t members = 0, rounds = 0, sharers = 0;
@@ -136,6 +138,8 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                      atom.getAcc().getPartialColumns().getShape(2)[1],
                      DeviceCache{target.getCache(), target.getCaches()},
                      heads,
+                     flattens,
+                     flattens && packing.hasQueriesFirst(),
                      members,
                      rounds,
                      sharers,

@@ -179,10 +179,15 @@ SmallVector<Value, 2> BodyBuilder::loadParts(
 
 Value BodyBuilder::viewQueries() {
   // Heads of one row each are a dimension whose end the copy engine knows; it
-  // would not stop at the last head of this tile.
+  // would not stop at the last head of this tile. Nor where that is the first
+  // dimension of several.
   std::optional<int64_t> heads = sizes.heads;
-  if (sizes.heads > 1 && op.getSeqQ() == 1)
+  if (sizes.heads > 1 &&
+      (op.getSeqQ() == 1 || (sizes.flattens && !sizes.queriesFirst)))
     heads = std::nullopt;
+  if (sizes.flattens)
+    return viewSharedRows(b, op.getOrder(), operands.query, at.getQueryBatch(),
+                          at.headQ, heads, sizes.queriesFirst);
   return head(operands.query, at.headQ, heads);
 }
 
@@ -427,10 +432,8 @@ void BodyBuilder::finish(SoftmaxState state) {
     if (operands.resultScales)
       result = narrow(result, element);
   }
-  Value rows = viewHeads(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
-                         output, at.getOutputBatch(), at.headQ, sizes.heads);
-  if (at.packed.after)
-    rows = limitRows(b, rows, at.packed.after);
+  Value rows = at.viewRows(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
+                           output, at.getOutputBatch());
   int64_t column = 0;
   for (auto [i, result] : llvm::enumerate(parts)) {
     auto store = tile::StoreOp::create(
@@ -486,20 +489,24 @@ void BodyBuilder::storeSharers(Value number, int64_t part) {
                      [&](OpBuilder &inner, Location loc, ValueRange) -> Value {
                        return arith::UIToFPOp::create(inner, loc, f32, word);
                      });
-  Value length = arith::SelectOp::create(b, at.sharers->isFirst,
-                                         constant(op.getSeqQ()), constant(0));
-  Value view = viewRowNumbers(
-      b, viewPart(b, operands.sharers, b.getIndexAttr(part)), at.batch,
-      at.headQ, sizes.heads, length, /*isPacked=*/true);
+  Value view;
+  if (sizes.flattens) {
+    Value buffer = viewPart(b, operands.sharers, b.getIndexAttr(part));
+    view = viewSharedRows(b, "bhs", buffer, at.batch, at.headQ, sizes.heads,
+                          sizes.queriesFirst, at.sharers->isFirst);
+  } else {
+    Value length = arith::SelectOp::create(b, at.sharers->isFirst,
+                                           constant(op.getSeqQ()), constant(0));
+    view = viewRowNumbers(
+        b, viewPart(b, operands.sharers, b.getIndexAttr(part)), at.batch,
+        at.headQ, sizes.heads, length, /*isPacked=*/true);
+  }
   tile::StoreOp::create(b, rows, view, constant(0), /*accumulate=*/false,
                         tile::StorePath::Direct);
 }
 
 void BodyBuilder::storeLogs(Value lse, Value buffer) {
-  Value rows =
-      viewRowNumbers(b, buffer, at.getOutputBatch(), at.headQ, sizes.heads,
-                     at.packed.after ? at.packed.after : at.seqQ,
-                     /*isPacked=*/at.packed.after != nullptr);
+  Value rows = at.viewNumbers(b, buffer, at.getOutputBatch());
   tile::StoreOp::create(b, lse, rows, at.getRow(), /*accumulate=*/false,
                         tile::StorePath::Direct);
 }

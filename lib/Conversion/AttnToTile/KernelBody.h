@@ -62,6 +62,9 @@ struct KernelSizes {
   DeviceCache cache;
   /// Query heads that the rows of a tile belong to (HeadPacking).
   int64_t heads;
+  /// Whether these rows are of two dimensions, heads by queries, or where
+  /// `queriesFirst` queries by heads (HeadPacking::isByBoxes()).
+  bool flattens, queriesFirst;
   /// Where all steps are in equal shares (StepShare): tiles of a batch that go
   /// side by side, how often that is until all of the batch's did, and shares.
   /// 0 elsewhere.

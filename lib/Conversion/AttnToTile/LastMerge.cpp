@@ -89,16 +89,13 @@ void attune::buildLastMerge(TileBuilder &b, attn::AttentionOp op,
   own.batch = at.getQueryBatch();
   if (operands.queryLengths)
     own.length = at.lengthQ;
-  Value after = at.packed.after;
   own.viewRows = [&](ImplicitLocOpBuilder &inner, StringRef dims, Value buffer,
                      Value batch) {
-    Value view = viewHeads(inner, dims, buffer, batch, at.headQ, sizes.heads);
-    return after ? limitRows(inner, view, after) : view;
+    return at.viewRows(inner, dims, buffer, batch);
   };
   own.viewNumbers = [&](ImplicitLocOpBuilder &inner, Value buffer,
                         Value batch) {
-    return viewRowNumbers(inner, buffer, batch, at.headQ, sizes.heads,
-                          after ? after : at.seqQ, /*isPacked=*/bool(after));
+    return at.viewNumbers(inner, buffer, batch);
   };
   own.locate = [&](OpBuilder &inner, Location loc,
                    Value row) -> std::pair<Value, Value> {

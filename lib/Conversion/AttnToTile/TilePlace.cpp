@@ -24,6 +24,9 @@ Value TilePlace::size(Value buffer, char dim) {
 Value TilePlace::getQueryBatch() { return packed.first ? constant(0) : batch; }
 
 Value TilePlace::getRow() {
+  // Boxes of several rows start where it is known.
+  if (sizes.flattens)
+    return constant(0);
   return packed.first ? b.createOrFold<arith::AddIOp>(packed.first, firstRow)
                       : firstRow;
 }
@@ -32,14 +35,38 @@ std::pair<Value, Value> TilePlace::locateRow(OpBuilder &inner, Location loc,
                                              Value row, bool clamp) {
   if (sizes.heads == 1)
     return {headQ, elementPosition(inner, loc, firstRow, row, seqQ, clamp)};
-  Value length = arith::ConstantIndexOp::create(inner, loc, op.getSeqQ());
-  Value number = arith::DivUIOp::create(inner, loc, row, length);
+  auto [outer, length] = std::pair(sizes.heads, op.getSeqQ());
+  if (sizes.queriesFirst)
+    std::swap(outer, length);
+  Value count = arith::ConstantIndexOp::create(inner, loc, length);
+  Value number = arith::DivUIOp::create(inner, loc, row, count);
   if (clamp)
     number = arith::MinUIOp::create(
         inner, loc, number,
-        arith::ConstantIndexOp::create(inner, loc, sizes.heads - 1));
-  return {arith::AddIOp::create(inner, loc, headQ, number),
-          arith::RemUIOp::create(inner, loc, row, length)};
+        arith::ConstantIndexOp::create(inner, loc, outer - 1));
+  Value other = arith::RemUIOp::create(inner, loc, row, count);
+  if (sizes.queriesFirst)
+    std::swap(number, other);
+  return {arith::AddIOp::create(inner, loc, headQ, number), other};
+}
+
+Value TilePlace::viewRows(ImplicitLocOpBuilder &at, StringRef order,
+                          Value buffer, Value ofBatch) {
+  if (sizes.flattens)
+    return viewSharedRows(at, order, buffer, ofBatch, headQ, sizes.heads,
+                          sizes.queriesFirst);
+  Value view = viewHeads(at, order, buffer, ofBatch, headQ, sizes.heads);
+  return packed.after ? limitRows(at, view, packed.after) : view;
+}
+
+Value TilePlace::viewNumbers(ImplicitLocOpBuilder &at, Value buffer,
+                             Value ofBatch) {
+  if (sizes.flattens)
+    return viewSharedRows(at, "bhs", buffer, ofBatch, headQ, sizes.heads,
+                          sizes.queriesFirst);
+  return viewRowNumbers(at, buffer, ofBatch, headQ, sizes.heads,
+                        packed.after ? packed.after : seqQ,
+                        /*isPacked=*/packed.after != nullptr);
 }
 
 Value TilePlace::viewOutput(Value buffer) {

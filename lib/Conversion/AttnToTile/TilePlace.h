@@ -43,6 +43,13 @@ public:
   std::pair<mlir::Value, mlir::Value> locateRow(mlir::OpBuilder &inner,
                                                 mlir::Location loc,
                                                 mlir::Value row, bool clamp);
+  /// The rows of the tile, and more of others where it has none, of a buffer
+  /// whose dimensions have these letters, from getRow() on; and the numbers of
+  /// its rows, of a buffer [batch, heads, queries].
+  mlir::Value viewRows(mlir::ImplicitLocOpBuilder &at, llvm::StringRef order,
+                       mlir::Value buffer, mlir::Value ofBatch);
+  mlir::Value viewNumbers(mlir::ImplicitLocOpBuilder &at, mlir::Value buffer,
+                          mlir::Value ofBatch);
   /// A buffer of results that counts parts of keys, if there are any: that of
   /// the tile. There, it lies at getOutputBatch().
   mlir::Value viewOutput(mlir::Value buffer);

@@ -143,6 +143,46 @@ Value attune::viewRowNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
   return view;
 }
 
+Value attune::viewSharedRows(ImplicitLocOpBuilder &b, StringRef order,
+                             Value buffer, Value batch, Value head,
+                             std::optional<int64_t> heads, bool queriesFirst,
+                             Value exists) {
+  Value view =
+      selectAt(b, buffer, static_cast<int64_t>(order.find('b')), batch);
+  std::string dims = order.str();
+  dims.erase(order.find('b'), 1);
+  std::string wanted = queriesFirst ? "sh" : "hs";
+  auto type = cast<MemRefType>(view.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
+      ones(type.getRank(), b.getIndexAttr(1)),
+      extents = memref::getMixedSizes(b, b.getLoc(), view);
+  size_t ofHeads = dims.find('h'), ofOuter = dims.find(wanted.front());
+  offsets[ofHeads] = head;
+  extents[ofHeads] = heads ? OpFoldResult(b.getIndexAttr(*heads))
+                           : getAsOpFoldResult(b.createOrFold<arith::SubIOp>(
+                                 b.createOrFold<memref::DimOp>(
+                                     view, static_cast<int64_t>(ofHeads)),
+                                 head));
+  if (exists)
+    extents[ofOuter] =
+        arith::SelectOp::create(
+            b, exists,
+            getValueOrCreateConstantIndexOp(b, b.getLoc(), extents[ofOuter]),
+            constant(b, 0))
+            .getResult();
+  view = memref::SubViewOp::create(b, view, offsets, extents, ones);
+  if (dims.size() > wanted.size())
+    wanted.push_back('d');
+  SmallVector<unsigned, 3> permutation;
+  for (char dim : wanted)
+    permutation.push_back(dims.find(dim));
+  AffineMap map = AffineMap::getPermutationMap(permutation, b.getContext());
+  if (!map.isIdentity())
+    view = memref::TransposeOp::create(b, view, AffineMapAttr::get(map));
+  return tile::FlattenedOp::create(
+      b, tile::FlattenedOp::getViewOf(view.getType()), view);
+}
+
 Value attune::viewPart(ImplicitLocOpBuilder &b, Value buffer,
                        OpFoldResult part) {
   return selectAt(b, buffer, 0, part);

@@ -36,6 +36,16 @@ mlir::Value viewRowNumbers(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                            mlir::Value batch, mlir::Value head, int64_t heads,
                            mlir::Value length, bool isPacked);
 
+/// A view of the rows of `heads` heads that share a tile, of a buffer whose
+/// dimensions have these letters, with head sizes or without: heads by queries,
+/// or with `queriesFirst` queries by heads, of which all elements of one come
+/// behind each other. None of them unless `exists`, which may be null, holds;
+/// all heads that follow if there is no number, which is for heads by queries.
+mlir::Value viewSharedRows(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
+                           mlir::Value buffer, mlir::Value batch,
+                           mlir::Value head, std::optional<int64_t> heads,
+                           bool queriesFirst, mlir::Value exists = {});
+
 /// The part of a buffer at `index` of dimension `dim`, without that dimension.
 mlir::Value selectAt(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                      int64_t dim, mlir::OpFoldResult index);

@@ -3,8 +3,9 @@
 // The schedule of an attention op where none is given.
 
 #include "BlockSizes.h"
+#include "FewQueries.h"
 #include "KeySplits.h"
-#include "attune/Schedule/Attention/Legality.h"
+#include "Warpgroups.h"
 
 using namespace mlir;
 using namespace attune;
@@ -12,61 +13,8 @@ using schedule::AttentionAttr;
 using schedule::Overlap;
 using tile::TargetAttr;
 
-/// Warps of a group.
-static constexpr int64_t kWarpgroup = 4;
-/// Keys of a block beside which there are registers for anything.
-static constexpr int64_t kSmallBlock = 64;
 /// Heads of which tiles are short of work, not of shared memory.
 static constexpr int64_t kSmallHeadDim = 64;
-
-static bool fits(const AttentionProblem &problem, AttentionAttr schedule,
-                 TargetAttr target) {
-  return !checkLegal(problem, schedule, target) &&
-         estimateRegisters(problem, schedule, target) <=
-             getWholeBudget(problem, schedule, target).getRegisterLimit(target);
-}
-
-/// The schedule, or null where it does not fit.
-static AttentionAttr getIfFits(const AttentionProblem &problem,
-                               const AttentionSchedule &wanted,
-                               TargetAttr target) {
-  AttentionAttr schedule = wanted.getAttr(target.getContext());
-  return fits(problem, schedule, target) ? schedule : AttentionAttr();
-}
-
-/// A producer beside so many warpgroups, of which `sharers` share each column
-/// of the output, with one query tile for each workgroup, the longest ones
-/// first.
-static AttentionSchedule makeGroups(const AttentionProblem &problem,
-                                    int64_t groups, int64_t blockN,
-                                    int64_t sharers = 1) {
-  AttentionSchedule wanted;
-  wanted.warpsN = sharers;
-  wanted.blockM = 64 * groups / sharers;
-  wanted.blockN = blockN;
-  wanted.numWarps = kWarpgroup * groups;
-  wanted.mmaWarps = wanted.producerWarps = kWarpgroup;
-  wanted.qInRegisters = 0;
-  // Half of them widen, by as many warps as there are schedulers.
-  AttentionAttr schedule = wanted.getAttr(problem.elementType.getContext());
-  if (widensKeys(problem, schedule) || widensValues(problem, schedule))
-    wanted.producerWarps = 2 * kWarpgroup;
-  // An output that is wider than a block of scores costs more to rescale than
-  // these do to be weighed.
-  wanted.rescale = problem.headDimV > blockN ? 8 : 0;
-  if (problem.isMasked)
-    wanted.tileOrder = schedule::TileOrder::AcrossHeads;
-  return wanted;
-}
-
-/// The same with tiles that a work counter hands out.
-static void handOut(const AttentionProblem &problem,
-                    AttentionSchedule &wanted) {
-  wanted.qStages = 2;
-  if (!problem.isMasked)
-    wanted.tileOrder = schedule::TileOrder::Ascending;
-  wanted.persistent = schedule::Persistent::Dynamic;
-}
 
 /// Queries that an SM works on one after the other where each holds one tile,
 /// with those of the last tile of a head that do not exist; 0 if unknown.
@@ -319,110 +267,6 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
   return {};
 }
 
-/// Few queries for so many warpgroups, which share the columns of the output,
-/// and producers.
-static AttentionAttr selectDecoding(const AttentionProblem &problem,
-                                    int64_t groups, int64_t producers,
-                                    TargetAttr target) {
-  for (int64_t blockN : {128, 64, 32, 16}) {
-    // Many small ones of pages are under way sooner than few large ones, each
-    // of which waits for the numbers of its pages.
-    if (problem.pageSize && blockN > kSmallBlock)
-      continue;
-    for (int64_t stages : {4, 3, 2}) {
-      AttentionSchedule wanted =
-          makeGroups(problem, groups, blockN, /*sharers=*/groups);
-      wanted.producerWarps = producers;
-      // Two warpgroups compute scores once, and one hands weights to the other.
-      wanted.pInRegisters = groups != 2;
-      wanted.kStages = wanted.vStages = stages;
-      wanted.tileOrder = schedule::TileOrder::Ascending;
-      AttentionAttr schedule = getIfFits(problem, wanted, target);
-      if (!schedule)
-        continue;
-      if (problem.countTiles(schedule) <= target.getSms())
-        return schedule;
-      handOut(problem, wanted);
-      AttentionAttr handed = getIfFits(problem, wanted, target);
-      return handed ? handed : schedule;
-    }
-  }
-  return {};
-}
-
-/// Two workgroups an SM for several queries, whose heads share no tile: one
-/// multiplies while the other one has its softmax or waits for memory. What is
-/// widened takes the room of the second one.
-static AttentionAttr selectSeveralQueries(const AttentionProblem &problem,
-                                          TargetAttr target) {
-  if (problem.seqQ <= 1)
-    return {};
-  bool isNarrow = problem.getKeyType().getIntOrFloatBitWidth() <
-                  problem.elementType.getIntOrFloatBitWidth();
-  for (int64_t blockN : {128, 80, 64, 48, 32}) {
-    if ((problem.pageSize && blockN > kSmallBlock) ||
-        (!isNarrow && blockN == 128))
-      continue;
-    AttentionSchedule wanted = makeGroups(problem, /*groups=*/1, blockN);
-    if (!isNarrow) {
-      wanted.producerWarps = 1;
-      wanted.workgroupsPerSm = 2;
-    }
-    wanted.overlap = Overlap::Softmax;
-    wanted.rescale = 8;
-    wanted.tileOrder = schedule::TileOrder::Ascending;
-    if (AttentionAttr schedule = getIfFits(problem, wanted, target))
-      return schedule;
-  }
-  return {};
-}
-
-/// One warp with the rows of one instruction where keys have 8 bits, for each
-/// warp widens all keys and values that it multiplies. Many workgroups an SM
-/// have many small blocks under way, and compute while others wait: two slots
-/// leave room for more of them.
-static AttentionAttr selectNarrowKeys(const AttentionProblem &problem,
-                                      TargetAttr target) {
-  constexpr int64_t kRows = 16;
-  constexpr unsigned kBits = 8;
-  if (problem.getKeyType().getIntOrFloatBitWidth() != kBits ||
-      problem.seqQ == 0 || problem.seqQ > kRows ||
-      target.copiesThroughRegisters())
-    return {};
-  AttentionSchedule wanted;
-  wanted.blockM = kRows;
-  // As many bytes under way.
-  wanted.blockN = problem.packsKey && problem.packsValue ? 64 : 32;
-  wanted.numWarps = 1;
-  wanted.kStages = wanted.vStages = 2;
-  wanted.rescale = 8;
-  wanted.workgroupsPerSm = 4;
-  wanted.tileOrder = schedule::TileOrder::Ascending;
-  return getIfFits(problem, wanted, target);
-}
-
-/// A tile of as few rows as warpgroups multiply, and as many keys under way as
-/// fit, in large blocks of at least two stages: few queries wait for memory
-/// alone. Where there are more tiles than SMs, the loads of the next one do not
-/// wait for the end of the last.
-static AttentionAttr selectDecoding(const AttentionProblem &problem,
-                                    TargetAttr target) {
-  if (!hasFewQueries(problem))
-    return {};
-  if (AttentionAttr schedule = selectNarrowKeys(problem, target))
-    return schedule;
-  if (AttentionAttr schedule = selectSeveralQueries(problem, target))
-    return schedule;
-  // Where several warpgroups share columns, producers hand registers over.
-  using Groups = std::pair<int64_t, int64_t>;
-  for (auto [groups, producers] :
-       {Groups{1, 1}, Groups{2, kWarpgroup}, Groups{4, kWarpgroup}})
-    if (AttentionAttr schedule =
-            selectDecoding(problem, groups, producers, target))
-      return schedule;
-  return {};
-}
-
 /// With a second slot for values, if there is room for it beside all workgroups
 /// that registers allow: they are then copied a block ahead, as keys are, and
 /// no iteration waits for what it has loaded itself. Many waves of a scheduler
@@ -540,7 +384,7 @@ static AttentionAttr selectOneWarp(const AttentionProblem &problem,
 /// See selectSchedule().
 static AttentionAttr selectWhole(const AttentionProblem &problem,
                                  TargetAttr target) {
-  if (AttentionAttr schedule = selectDecoding(problem, target))
+  if (AttentionAttr schedule = selectFewQueries(problem, target))
     return schedule;
   // Also where it is not known that there are many keys.
   if (AttentionAttr schedule = selectNarrowKeys(problem, target))
