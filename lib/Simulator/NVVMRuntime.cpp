@@ -121,6 +121,26 @@ static void vote(HostThread *context, uint32_t site, uint32_t kind) {
                            });
 }
 
+/// redux.sync: operands are a word and the mask.
+static void reduceOr(HostThread *context, uint32_t site) {
+  Thread &caller = asThread(context);
+  (void)caller.takeOperand<uint32_t>();
+  auto mask = caller.takeOperand<uint32_t>();
+  caller.group->collective(caller, site, mask,
+                           "all lanes of the warp to reduce",
+                           [&](ArrayRef<Thread *> warp) {
+                             uint32_t result = 0;
+                             for (Thread *lane : warp)
+                               if (lane) {
+                                 lane->beginOperands();
+                                 result |= lane->takeOperand<uint32_t>();
+                               }
+                             for (Thread *lane : warp)
+                               if (lane)
+                                 lane->setResult(result);
+                           });
+}
+
 /// elect.sync: one lane of the mask, here the first, is told so.
 static void elect(HostThread *context, uint32_t site, uint32_t hasMask) {
   Thread &caller = asThread(context);
@@ -325,6 +345,7 @@ ArrayRef<HostFunction> attune::getNVVMHostFunctions() {
       hostFunction("attuneHostShuffle", shuffle),
       hostFunction("attuneHostPermuteBytes", permute),
       hostFunction("attuneHostVote", vote),
+      hostFunction("attuneHostReduceOr", reduceOr),
       hostFunction("attuneHostElect", elect),
       hostFunction("attuneHostLoadMatrix", loadMatrix),
       hostFunction("attuneHostStoreMatrix", storeMatrix),

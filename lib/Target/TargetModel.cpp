@@ -131,6 +131,11 @@ Value TargetModel::emitFirstLane(OpBuilder &b, Location loc,
   return b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), first);
 }
 
+Value TargetModel::emitUniform(OpBuilder &b, Location loc,
+                               tile::TargetAttr target, Value value) const {
+  return emitFirstLane(b, loc, target, value);
+}
+
 const MatrixUnit *TargetModel::getMatrixUnit() const { return nullptr; }
 const CopyEngine *TargetModel::getCopyEngine() const { return nullptr; }
 const Barriers *TargetModel::getBarriers() const { return nullptr; }

@@ -194,8 +194,8 @@ gpu.module @more_kernels {
     gpu.return
   }
 
-  // Lanes 0 to 3 say yes.
-  gpu.func @votes(%out: memref<5x32xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+  // Lanes 0 to 3 say yes; all lanes' numbers have these bits.
+  gpu.func @votes(%out: memref<6x32xi32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index
@@ -213,11 +213,15 @@ gpu.module @more_kernels {
     %every32 = arith.extui %every : i1 to i32
     %same32 = arith.extui %same : i1 to i32
     %elected32 = arith.extui %elected : i1 to i32
-    memref.store %ballot, %out[%c0, %tid] : memref<5x32xi32>
-    memref.store %any32, %out[%c1, %tid] : memref<5x32xi32>
-    memref.store %every32, %out[%c2, %tid] : memref<5x32xi32>
-    memref.store %same32, %out[%c3, %tid] : memref<5x32xi32>
-    memref.store %elected32, %out[%c4, %tid] : memref<5x32xi32>
+    memref.store %ballot, %out[%c0, %tid] : memref<6x32xi32>
+    memref.store %any32, %out[%c1, %tid] : memref<6x32xi32>
+    memref.store %every32, %out[%c2, %tid] : memref<6x32xi32>
+    memref.store %same32, %out[%c3, %tid] : memref<6x32xi32>
+    memref.store %elected32, %out[%c4, %tid] : memref<6x32xi32>
+    %c5 = arith.constant 5 : index
+    %lane = arith.index_cast %tid : index to i32
+    %bits = nvvm.redux.sync or %lane, %all : i32 -> i32
+    memref.store %bits, %out[%c5, %tid] : memref<6x32xi32>
     gpu.return
   }
 
@@ -328,20 +332,21 @@ func.func @store_matrix() -> tensor<16x8xi16> {
   return %result : tensor<16x8xi16>
 }
 
-// VOTES: result 0: 5x32xi32
+// VOTES: result 0: 6x32xi32
 // VOTES-NEXT: {{^}}15 15 15 {{.*}} 15 15{{$}}
 // VOTES-NEXT: {{^}}1 1 1 {{.*}} 1 1{{$}}
 // VOTES-NEXT: {{^}}0 0 0 {{.*}} 0 0{{$}}
 // VOTES-NEXT: {{^}}0 0 0 {{.*}} 0 0{{$}}
 // VOTES-NEXT: {{^}}1 0 0 {{.*}} 0 0{{$}}
-func.func @votes() -> tensor<5x32xi32> {
+// VOTES-NEXT: {{^}}31 31 31 {{.*}} 31 31{{$}}
+func.func @votes() -> tensor<6x32xi32> {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
-  %out = memref.alloc() : memref<5x32xi32>
+  %out = memref.alloc() : memref<6x32xi32>
   gpu.launch_func @more_kernels::@votes blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
-    args(%out : memref<5x32xi32>)
-  %result = bufferization.to_tensor %out restrict : memref<5x32xi32> to tensor<5x32xi32>
-  return %result : tensor<5x32xi32>
+    args(%out : memref<6x32xi32>)
+  %result = bufferization.to_tensor %out restrict : memref<6x32xi32> to tensor<6x32xi32>
+  return %result : tensor<6x32xi32>
 }
 
 // ARRIVE: result 0: 32xi32

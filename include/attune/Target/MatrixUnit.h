@@ -19,6 +19,10 @@ struct WarpgroupMma {
   mlir::Value lhs, rhs;
   tile::TileType lhsTile, rhsTile;
   bool transposeLhs = false, transposeRhs = false;
+  /// Where operands in workgroup memory lie is to be computed for this MMA,
+  /// also what follows from numbers that a loop does not change: there are too
+  /// many such places for a warp to keep them.
+  bool computesPlaces = false;
   /// The vector that a thread holds.
   mlir::Value acc;
   /// The accumulator is 0 and need not be read.

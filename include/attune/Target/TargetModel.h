@@ -203,6 +203,12 @@ public:
                                     mlir::Location loc, tile::TargetAttr target,
                                     mlir::Value value) const;
 
+  /// The value, an index below 2^31 that is the same in all lanes of a warp,
+  /// all of which ask, in a register of the warp if there are such.
+  virtual mlir::Value emitUniform(mlir::OpBuilder &builder, mlir::Location loc,
+                                  tile::TargetAttr target,
+                                  mlir::Value value) const;
+
   /// Parts that a chip has or has not, each on its own; null for what it has
   /// not. A matrix unit has those whose #tile.target lists atoms of several
   /// warps, and a copy engine those with `tma_box_bytes`.

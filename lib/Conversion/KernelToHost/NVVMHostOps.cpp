@@ -218,6 +218,13 @@ void attune::populateNVVMHostOps(HostOps &ops) {
   addClusterBarrier<NVVM::ClusterWaitOp>(ops, "attuneHostWaitForCluster");
   ops.addCall<NVVM::MapaOp>("attuneHostMapShared");
   ops.add<NVVM::VoteSyncOp>(rewriteVote);
+  ops.add<NVVM::ReduxOp>(
+      [](NVVM::ReduxOp op, HostRewriter &rewriter) -> LogicalResult {
+        if (op.getKind() != NVVM::ReduxKind::OR)
+          return refuse(op, "a reduction by or");
+        rewriter.replaceWithCall(op, "attuneHostReduceOr");
+        return success();
+      });
   ops.add<NVVM::ElectSyncOp>([](NVVM::ElectSyncOp op, HostRewriter &rewriter) {
     rewriter.replaceWithCall(op, "attuneHostElect",
                              {op.getMembermask() != nullptr});

@@ -24,6 +24,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -36,8 +37,69 @@ namespace attune {
 using namespace mlir;
 using namespace attune;
 
+/// Says of the bounds of loops that multiply by warpgroups, and of the numbers
+/// that these carry, that they are the same in all lanes, which the back end
+/// does not know of what follows from memory, as lengths are. Slots are counted
+/// by them, and the descriptors of MMAs are to be in registers of a warp: each
+/// is moved there from one of lanes where that is not known.
+static void takeFirstLanes(gpu::GPUFuncOp kernel,
+                           const KernelContext &context) {
+  bool readsNumbers = false;
+  SetVector<scf::ForOp> loops;
+  kernel.walk([&](Operation *op) {
+    auto load = dyn_cast<memref::LoadOp>(op);
+    readsNumbers |= load && load.getType().isInteger(32);
+    if (isa<tile::MmaAsyncOp>(op))
+      for (auto loop = op->getParentOfType<scf::ForOp>(); loop;
+           loop = loop->getParentOfType<scf::ForOp>())
+        loops.insert(loop);
+  });
+  if (!readsNumbers)
+    return;
+  for (scf::ForOp loop : loops)
+    for (Operation *op :
+         {loop.getOperation(), loop.getBody()->getTerminator()}) {
+      OpBuilder b(op);
+      for (OpOperand &operand : op->getOpOperands()) {
+        Value value = operand.get();
+        if (value.getType().isIndex() && !matchPattern(value, m_Constant()))
+          operand.set(context.model->emitUniform(b, loop.getLoc(),
+                                                 context.target, value));
+      }
+    }
+}
+
+/// Marks MMAs of loops whose left operands, which these do not change, have
+/// more places than a warp has registers to keep their descriptors in beside
+/// the numbers of a loop.
+static void markManyOperands(gpu::GPUFuncOp kernel) {
+  constexpr int64_t kMost = 32;
+  llvm::MapVector<Operation *, SmallVector<tile::MmaAsyncOp>> loops;
+  kernel.walk([&](tile::MmaAsyncOp mma) {
+    auto lhs = dyn_cast<tile::TileType>(mma.getLhs().getType());
+    auto loop = mma->getParentOfType<scf::ForOp>();
+    if (loop && lhs && lhs.isShared() &&
+        loop.isDefinedOutsideOfLoop(mma.getLhs()))
+      loops[loop].push_back(mma);
+  });
+  for (auto &[loop, mmas] : loops) {
+    int64_t places = 0;
+    for (tile::MmaAsyncOp mma : mmas) {
+      tile::MmaAtomAttr atom = mma.getAtomAttr();
+      places += cast<tile::TileType>(mma.getLhs().getType()).getNumElements() /
+                (atom.getM() * atom.getK());
+    }
+    if (places > kMost)
+      for (tile::MmaAsyncOp mma : mmas)
+        mma->setAttr(kComputesPlacesAttrName,
+                     UnitAttr::get(kernel.getContext()));
+  }
+}
+
 static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    const KernelContext &context) {
+  takeFirstLanes(kernel, context);
+  markManyOperands(kernel);
   MLIRContext *mlirContext = kernel.getContext();
   TypeConverter converter;
   converter.addConversion([](Type type) { return type; });

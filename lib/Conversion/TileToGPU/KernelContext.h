@@ -17,6 +17,11 @@
 
 namespace attune {
 
+/// On an MMA of warpgroups, for the patterns of the conversion, a unit: see
+/// WarpgroupMma::computesPlaces.
+inline constexpr llvm::StringLiteral kComputesPlacesAttrName =
+    "computes_places";
+
 /// Whether `op` stands in a role of which one thread runs the program.
 bool isOfOneThread(mlir::Operation *op);
 

@@ -231,6 +231,7 @@ Value MmaPattern<OpTy>::issueByWarpgroups(
   mma.acc = adaptor.getAcc();
   mma.startsAtZero = isZero(op.getAcc());
   mma.groupsN = op.getWarpsN();
+  mma.computesPlaces = op->hasAttr(kComputesPlacesAttrName);
   int64_t groups = this->context.getWarps(op).count / atom.getWarps();
   mma.groupsM = groups / mma.groupsN / op.getReplicas();
   bool readsPart =

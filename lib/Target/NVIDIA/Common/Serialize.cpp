@@ -26,7 +26,8 @@ using namespace attune;
 
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
-static constexpr StringLiteral kMultiplyWide = "mul.wide.u32 $0, $1, $2;";
+static constexpr StringLiteral kMultiplyWide = "mul.wide.u32 $0, $1, $2;",
+                               kMove = "mov.b64 $0, $1;";
 
 /// Inline assembly cannot say in LLVM dialect that it must not move into
 /// divergent code, which most NVVM ops that become inline assembly need.
@@ -35,9 +36,69 @@ static void markInlineAsmConvergent(llvm::Module &module) {
     for (llvm::Instruction &instruction : llvm::instructions(function))
       if (auto *call = dyn_cast<llvm::CallBase>(&instruction);
           call && call->isInlineAsm() &&
-          cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString() !=
-              kMultiplyWide)
+          !llvm::is_contained(
+              {kMultiplyWide, kMove},
+              cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString()))
         call->addFnAttr(llvm::Attribute::Convergent);
+}
+
+/// Whether a value follows from constants and symbols alone.
+static bool isFixed(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && isMemoryEffectFree(op) &&
+         llvm::all_of(op->getOperands(), isFixed);
+}
+
+/// Whether control comes back to a block that it has left.
+static bool isInLoop(Block *block) {
+  SetVector<Block *> reached;
+  reached.insert_range(block->getSuccessors());
+  for (size_t i = 0; i < reached.size() && !reached.contains(block); ++i)
+    reached.insert_range(reached[i]->getSuccessors());
+  return reached.contains(block);
+}
+
+/// Keeps where shared memory starts in a register that is set once, at the
+/// kernel's start, where in a loop one lane of a warp arrives at a barrier
+/// whose address is fixed, as that of a ring of one slot is. As a constant, the
+/// assembler computes it again in that lane's branch, and all that follows from
+/// it then counts as different between lanes: loops, slots, and the descriptors
+/// of warpgroup MMAs, each of which is moved to a register of the warp in front
+/// of its instruction. Other kernels have no use for that register.
+static void keepStartOfSharedMemory(LLVM::LLVMFuncOp kernel) {
+  SmallVector<LLVM::AddressOfOp> starts;
+  bool multiplies = false, arrivesAtFixed = false;
+  kernel.walk([&](Operation *op) {
+    multiplies |= isa<NVVM::WgmmaFenceAlignedOp>(op);
+    if (auto arrive = dyn_cast<NVVM::MBarrierArriveOp>(op))
+      arrivesAtFixed |=
+          isFixed(arrive.getAddr()) && isInLoop(arrive->getBlock());
+    auto start = dyn_cast<LLVM::AddressOfOp>(op);
+    if (start &&
+        cast<LLVM::LLVMPointerType>(start.getType()).getAddressSpace() ==
+            static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
+      starts.push_back(start);
+  });
+  auto names = llvm::map_range(starts, [](LLVM::AddressOfOp start) {
+    return start.getGlobalNameAttr().getAttr();
+  });
+  if (!multiplies || !arrivesAtFixed || starts.empty() ||
+      !llvm::all_equal(names))
+    return;
+  OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Location loc = kernel.getLoc();
+  Value start = b.clone(*starts.front())->getResult(0);
+  Value kept = LLVM::InlineAsmOp::create(
+                   b, loc, start.getType(), start, kMove, "=l,l",
+                   /*has_side_effects=*/false, /*is_align_stack=*/false,
+                   LLVM::TailCallKind::None,
+                   /*asm_dialect=*/LLVM::AsmDialectAttr(),
+                   /*operand_attrs=*/ArrayAttr())
+                   .getResult(0);
+  for (LLVM::AddressOfOp before : starts) {
+    before.replaceAllUsesWith(kept);
+    before.erase();
+  }
 }
 
 /// Makes both halves of a product by one instruction, for which there is no
@@ -80,6 +141,9 @@ static LogicalResult convertToIntrinsics(gpu::GPUModuleOp module) {
   SmallVector<LLVM::CallIntrinsicOp> calls;
   module.walk([&](LLVM::CallIntrinsicOp call) { calls.push_back(call); });
   llvm::for_each(calls, multiplyWide);
+  for (auto kernel : module.getOps<LLVM::LLVMFuncOp>())
+    if (!kernel.isExternal())
+      keepStartOfSharedMemory(kernel);
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   populateNVVMToLLVMConversionPatterns(patterns);

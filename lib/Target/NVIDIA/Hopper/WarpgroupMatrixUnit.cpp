@@ -29,9 +29,9 @@ class SharedOperand {
 public:
   /// `first` is the row, or of a transposed one the column, at which the part
   /// of this warpgroup starts; null for 0. Swizzle atoms do not straddle the
-  /// parts.
+  /// parts. With `stays`, nothing of it is computed ahead of where it is read.
   SharedOperand(OpBuilder &b, Location loc, Value buffer, tile::TileType tile,
-                bool transposed, Value first)
+                bool transposed, Value first, bool stays = false)
       : b(b), loc(loc) {
     auto swizzle = cast<tile::SwizzleAttr>(tile.getLayout());
     int64_t elementBytes = tile.getElementType().getIntOrFloatBitWidth() / 8;
@@ -45,6 +45,11 @@ public:
                                arith::ConstantIndexOp::create(b, loc, distance))
                          : Value();
     Value address = toI32(b, loc, sharedAddress(b, loc, buffer, offset));
+    // No compiler moves a reduction out of a loop.
+    if (stays)
+      address = NVVM::ReduxOp::create(
+          b, loc, b.getI32Type(), address, NVVM::ReduxKind::OR,
+          constantI32(b, loc, -1), /*abs=*/false, /*nan=*/false);
     // Addresses in descriptors have 18 bits, in units of 16 bytes.
     Value low =
         arith::AndIOp::create(b, loc, address, constantI32(b, loc, 0x3FFFF));
@@ -145,9 +150,11 @@ Value WarpgroupMatrixUnit::issue(OpBuilder &b, Location loc,
   std::optional<SharedOperand> lhs;
   if (mma.lhsTile.isShared())
     lhs.emplace(b, loc, mma.lhs, mma.lhsTile, mma.transposeLhs,
-                getStart(b, loc, mma, /*isColumn=*/false, rowsOfGroup));
+                getStart(b, loc, mma, /*isColumn=*/false, rowsOfGroup),
+                mma.computesPlaces);
   SharedOperand rhs(b, loc, mma.rhs, mma.rhsTile, !mma.transposeRhs,
-                    getStart(b, loc, mma, /*isColumn=*/true, columns));
+                    getStart(b, loc, mma, /*isColumn=*/true, columns),
+                    mma.computesPlaces);
 
   NVVM::WgmmaFenceAlignedOp::create(b, loc);
   SmallVector<Value> elements;
