@@ -223,7 +223,8 @@ gpu.module @kernels {
 
   // Each of several roles that compute has its own stores and what is put by
   // it, and what these read: what it gets from another role it does not compute,
-  // and a channel that two get is released by both. What is pure, both compute.
+  // and a channel that two get is released by both, each as soon as it has read.
+  // What is pure, both compute.
   // CHECK-LABEL: gpu.func @hands_over
   // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x32xf16>, %[[N:[^ ]+]]: index, %[[MORE:[^ ]+]]: i1
   // CHECK: %[[K:.+]] = tile.channel
@@ -232,7 +233,8 @@ gpu.module @kernels {
   // CHECK: tile.specialize <"compute", warps = 4> {
   // CHECK:   %[[L:.+]]:2 = scf.for %{{.+}} iter_args(%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}) -> (!tile.tile<16x32xf16, registers>, index) {
   // CHECK:     tile.get %[[K]]
-  // CHECK:     tile.release %[[K]]
+  // CHECK-NEXT: tile.read
+  // CHECK-NEXT: tile.release %[[K]]
   // CHECK:     tile.map
   // CHECK:     tile.put_tile %[[P]]
   // CHECK-NOT: tile.get
@@ -270,13 +272,13 @@ gpu.module @kernels {
       tile.put %kc[%j], %m[%j, %c0] : !channel, memref<?x32xf16>
       %ks = tile.get %kc[%j] : !channel -> !shared
       %k = tile.read %ks : !shared -> !regs
-      tile.release %kc[%j] : !channel
       %p = tile.map(%k) {
       ^bb0(%x: f16, %row: index, %column: index):
         %y = arith.addf %x, %x : f16
         tile.yield %y : f16
       } : (!regs) -> !regs
       tile.put_tile %pc[%count], %p : !channel, !regs
+      tile.release %kc[%j] : !channel
       %qs = tile.get %pc[%j] : !channel -> !shared
       %q = tile.read %qs : !shared -> !regs
       tile.release %pc[%j] : !channel

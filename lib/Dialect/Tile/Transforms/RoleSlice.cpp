@@ -245,6 +245,46 @@ bool RoleSlice::isOfMarked(Value pending) {
   return false;
 }
 
+/// The op behind which the element that `get` gives is read no more, among
+/// those that are pending and are waited for in its block; null where that is
+/// not known.
+static Operation *findLastRead(GetOp get) {
+  Block *block = get->getBlock();
+  Operation *last = get;
+  SmallVector<Operation *> readers(get->getUsers());
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!readers.empty()) {
+    Operation *reader = readers.pop_back_val();
+    if (!seen.insert(reader).second)
+      continue;
+    if (reader->getBlock() != block || isa<WaitReadsOp>(reader))
+      return nullptr;
+    if (isa<MmaAsyncOp>(reader))
+      llvm::append_range(readers, reader->getUsers());
+    else if (last->isBeforeInBlock(reader))
+      last = reader;
+  }
+  return last;
+}
+
+/// Moves releases of what others read for longer to behind the own last read.
+static void hoistReleases(Region &program) {
+  program.walk([](ReleaseOp release) {
+    if (!release.getAfter().empty())
+      return;
+    for (Operation *user : release.getChannel().getUsers()) {
+      auto get = dyn_cast<GetOp>(user);
+      if (!get || get->getBlock() != release->getBlock() ||
+          get.getElement() != release.getElement())
+        continue;
+      Operation *last = findLastRead(get);
+      if (last && last->isBeforeInBlock(release))
+        release->moveAfter(last);
+      return;
+    }
+  });
+}
+
 void RoleSlice::run() {
   markAnchors(program);
   markWork();
@@ -261,6 +301,7 @@ void RoleSlice::run() {
         })));
   });
   prune(program.front());
+  hoistReleases(program);
 }
 
 void tile::keepSlice(Region &program, function_ref<bool(Operation *)> isOwn) {
