@@ -15,8 +15,11 @@ using namespace attune;
 /// What a tile costs besides its steps, in steps: less than the 5 of FlashMLA's
 /// plan, which counts it for each part. A share is of at least so many more.
 static constexpr int64_t kStart = 3, kFewestSteps = 4;
+/// What one of so many of a share's steps more are worth: that batches of about
+/// one length, of which each sharer could have one, have no parts to merge.
+static constexpr int64_t kWorthWhole = 8;
 /// Batches whose lengths are loaded at once.
-static constexpr int64_t kAtOnce = 8;
+static constexpr int64_t kAtOnce = 16;
 
 namespace {
 /// Goes through the batches.
@@ -29,8 +32,11 @@ public:
         seqK(countRoomForKeys(b, op, inputs.key, inputs.pages)),
         batches(batches), rounds(constant(sizes.rounds)) {}
 
-  /// Of all tiles, with what each costs besides.
-  Value countAll();
+  /// Of all tiles and of the longest one, with what each costs besides.
+  struct Count {
+    Value all, longest;
+  };
+  Count countAll();
   /// Of steps among all, so counted: the tile, and which of its steps it is,
   /// the first one for what comes before it. Or the tile behind the last one
   /// and 0.
@@ -118,10 +124,13 @@ SmallVector<Value> StepCounter::forEachBatch(
   return SmallVector<Value>(loop.getResults());
 }
 
-Value StepCounter::countAll() {
-  return forEachBatch({}, [](Value, Value, Value,
-                             ValueRange) { return SmallVector<Value>(); })
-      .front();
+StepCounter::Count StepCounter::countAll() {
+  auto compare = [&](Value, Value, Value steps,
+                     ValueRange longest) -> SmallVector<Value> {
+    return {b.createOrFold<arith::MaxUIOp>(longest.front(), steps)};
+  };
+  SmallVector<Value> counts = forEachBatch(constant(0), compare);
+  return {counts[0], counts[1]};
 }
 
 SmallVector<StepCounter::Place, 2> StepCounter::find(ArrayRef<Value> wanted) {
@@ -168,10 +177,18 @@ StepShare::StepShare(ImplicitLocOpBuilder &b, attn::AttentionOp op,
     return arith::ConstantIndexOp::create(b, value);
   };
   StepCounter counter(b, op, inputs, sizes, batches);
-  Value total = counter.countAll(), zero = constant(0);
-  length = b.createOrFold<arith::MaxUIOp>(
-      b.createOrFold<arith::CeilDivUIOp>(total, constant(sizes.sharers)),
+  StepCounter::Count steps = counter.countAll();
+  Value zero = constant(0);
+  Value fair = b.createOrFold<arith::MaxUIOp>(
+      b.createOrFold<arith::CeilDivUIOp>(steps.all, constant(sizes.sharers)),
       constant(kStart + kFewestSteps));
+  // Batches of one length have a share each, if that is little longer.
+  Value most = b.createOrFold<arith::AddIOp>(
+      fair, b.createOrFold<arith::DivUIOp>(fair, constant(kWorthWhole)));
+  Value isWorth = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
+                                                steps.longest, most);
+  length = b.createOrFold<arith::SelectOp>(
+      isWorth, b.createOrFold<arith::MaxUIOp>(fair, steps.longest), fair);
   Value begin = b.createOrFold<arith::MulIOp>(sharer, length),
         end = b.createOrFold<arith::AddIOp>(begin, length);
   SmallVector<StepCounter::Place, 2> places = counter.find({begin, end});

@@ -13,12 +13,13 @@ namespace attune {
 
 /// The steps of all tiles of all batches in a row, of which sharers have an
 /// equal number each, one after the other, but for the last ones: they have
-/// less or none. A tile stands for `sizes.members` of a batch's, of as many
-/// workgroups that go side by side: what they read lies together, or is the
-/// same. It counts as some steps more than it has, for what it costs besides.
-/// Results of a part of a tile have a slot of their own: that of the batch's
-/// number plus the sharer's, which no other part of the head has, for from one
-/// part to the next either grows and none falls.
+/// less or none. Where the longest tile is little longer than a fair share,
+/// that is the number. A tile stands for `sizes.members` of a batch's, of as
+/// many workgroups that go side by side: what they read lies together, or is
+/// the same. It counts as some steps more than it has, for what it costs
+/// besides. Results of a part of a tile have a slot of their own: that of the
+/// batch's number plus the sharer's, which no other part of the head has, for
+/// from one part to the next either grows and none falls.
 struct StepShare {
   /// Emits the share of one of `sizes.sharers`. `inputs` has what says how many
   /// steps there are: keys, pages, lengths and what the mask captures.

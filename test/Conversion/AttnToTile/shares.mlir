@@ -18,7 +18,13 @@
 // All batches are looked at together, here.
 // CHECK-COUNT-3: memref.load %[[LENGTHS]]
 // CHECK: %[[EACH:.+]] = arith.ceildivui %{{.+}}, %c2
-// CHECK: %[[LENGTH:.+]] = arith.maxui %[[EACH]], %c7
+// CHECK: %[[FAIR:.+]] = arith.maxui %[[EACH]], %c7
+// A share is a tile where all are of about one length.
+// CHECK: %[[MORE:.+]] = arith.divui %[[FAIR]], %c8
+// CHECK: %[[MOST:.+]] = arith.addi %[[FAIR]], %[[MORE]]
+// CHECK: %[[ISWORTH:.+]] = arith.cmpi ule, %[[LONGEST:.+]], %[[MOST]]
+// CHECK: %[[WHOLE:.+]] = arith.maxui %[[FAIR]], %[[LONGEST]]
+// CHECK: %[[LENGTH:.+]] = arith.select %[[ISWORTH]], %[[WHOLE]], %[[FAIR]]
 // CHECK: %[[BEGIN:.+]] = arith.muli %[[SHARER]], %[[LENGTH]]
 // CHECK: %[[END:.+]] = arith.addi %[[BEGIN]], %[[LENGTH]]
 // CHECK: scf.for %[[TILE:[^ ]+]] = %[[FIRST:.+]] to %[[AFTER:.+]] step %c1
@@ -53,14 +59,14 @@ func.func @one(%q: !q, %k: !k, %n: tensor<3xi32>, %sinks: tensor<8xf32>) -> !q {
   return %o : !q
 }
 
-// How many batches there are is known when it runs: eight are looked at together.
+// How many batches there are is known when it runs: sixteen are looked at together.
 // CHECK-LABEL: gpu.func @many_kernel
 // CHECK-SAME:    %[[LENGTHS:[^ ]+]]: memref<?xi32>
-// CHECK: scf.for %{{[^ ]+}} = %c0 to %[[BATCHES:[^ ]+]] step %c8
-// CHECK-COUNT-8: memref.load %[[LENGTHS]]
+// CHECK: scf.for %{{[^ ]+}} = %c0 to %[[BATCHES:[^ ]+]] step %c16
+// CHECK-COUNT-16: memref.load %[[LENGTHS]]
 // CHECK-NOT: memref.load
 // CHECK: scf.yield
-// CHECK: scf.for %{{[^ ]+}} = %c0 to %[[BATCHES]] step %c8
+// CHECK: scf.for %{{[^ ]+}} = %c0 to %[[BATCHES]] step %c16
 // CHECK: func.func @many
 // CHECK: %[[SIZE:[^ ]+]] = tensor.dim
 // CHECK: arith.addi %[[SIZE]], %c2
