@@ -29,15 +29,17 @@ WarpBudget::getRoleRegisters(TargetAttr target) const {
   // Roles divide what the workgroup started with. A warpgroup that asks for
   // more waits for ever, though the SM may have it.
   int64_t all = getRegistersAtEntry(target) * getThreads(target);
-  int64_t consumers = computing * target.getLanes(),
+  int64_t consumers = computing * target.getLanes() - getScoreThreads(target),
           producers = producing * target.getLanes();
+  all -= getScoreThreads(target) * ofScores;
   auto share = [&](int64_t registers, int64_t threads) {
     return std::min(static_cast<int64_t>(llvm::alignDown(
                         registers / threads, target.getRegisterStep())),
                     warpgroups.getMostRegisters());
   };
-  int64_t least = isPersistent ? warpgroups.getPersistentProducerRegisters()
-                               : warpgroups.getProducerRegisters();
+  int64_t least = std::max(
+      ofLoading, isPersistent ? warpgroups.getPersistentProducerRegisters()
+                              : warpgroups.getProducerRegisters());
   int64_t consumer = share(all - producers * least, consumers);
   if (restages) {
     int64_t restaging =
@@ -73,7 +75,8 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
   llvm::SmallVector<mlir::Attribute> all;
   for (int64_t i = 0; i < roles; ++i)
     all.push_back(makeRole(getRoleName(i), computing / roles,
-                           registers.consumer, tile::RoleThreads::All, teams));
+                           roles > 1 && i == 0 ? ofScores : registers.consumer,
+                           tile::RoleThreads::All, teams));
   int64_t restaging = restages ? producing / 2 : 0,
           loading = producing - restaging;
   if (restaging)

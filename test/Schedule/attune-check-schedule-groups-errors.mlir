@@ -186,7 +186,7 @@ func.func @shared_columns(%q: !long) -> !long {
   return %o : !long
 }
 func.func @odd_sharers(%q: !long) -> !long {
-  // expected-error @below {{warps-n: expects warps-n to divide the 3 warpgroups, but got 2}}
+  // expected-error @below {{warps-n: expects warps-n to divide the 3 warpgroups, but got warps-n of 2}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 12, mmaWarps = 4, qInRegisters = 0, kStages = 1, warpsN = 2>) : !long, !long, !long
   return %o : !long
 }
@@ -200,14 +200,19 @@ func.func @few_columns(%q: !wide) -> !wide {
   %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 16, mmaWarps = 4, qInRegisters = 0, warpsN = 4>) : !wide, !wide, !wide
   return %o : !wide
 }
+func.func @scores_of_nobody(%q: !wide) -> !wide {
+  // expected-error @below {{warps-n: expects warps-n + 1 to divide the 2 warpgroups, of which some compute scores where p-in-registers is 0, but got warps-n of 2}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, warpsN = 2>) : !wide, !wide, !wide
+  return %o : !wide
+}
 func.func @shared_weights(%q: !wide) -> !wide {
   // expected-error @below {{weights-of-shared-columns: expects p-in-registers where warps-n is 2, but for warpgroups beside producers, of which one role hands weights over to the others, but got 0}}
-  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 8, mmaWarps = 4, qInRegisters = 0, pInRegisters = 0, warpsN = 2>) : !wide, !wide, !wide
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 12, mmaWarps = 4, qInRegisters = 0, pInRegisters = 0, warpsN = 2>) : !wide, !wide, !wide
   return %o : !wide
 }
 func.func @handed_weights(%q: !wide) -> !wide {
   // expected-error @below {{overlap-of-shared-columns: expects overlap to be none where a role hands weights over, but got softmax}}
-  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, warpsN = 2, overlap = softmax>) : !wide, !wide, !wide
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, blockN = 32, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, warpsN = 2, overlap = softmax>) : !wide, !wide, !wide
   return %o : !wide
 }
 func.func @shared_output(%q: !wide) -> !wide {

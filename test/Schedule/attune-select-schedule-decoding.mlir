@@ -68,9 +68,9 @@ func.func @queries(%q: tensor<1x8x128x128xbf16>, %k: tensor<1x8x8192x128xbf16>) 
   return %o : tensor<1x8x128x128xbf16>
 }
 
-// Two warpgroups share the columns of rows of 512; producers hand registers over to them.
+// Two warpgroups share the columns of rows of 512, and one computes scores for them; producers hand registers over.
 // CHECK-LABEL: func.func @latent
-// CHECK: schedule(<blockM = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, rescale = 8, tileOrder = ascending, warpsN = 2, splitK = 4>)
+// CHECK: schedule(<blockM = 64, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, rescale = 8, tileOrder = ascending, warpsN = 2, splitK = 4>)
 // SM80-LABEL: func.func @latent
 // SM80: schedule(<{{.*}}warpsN = 2
 func.func @latent(%q: tensor<16x128x1x576xbf16>, %k: tensor<16x1x4096x576xbf16>) -> tensor<16x128x1x512xbf16> {
@@ -80,7 +80,7 @@ func.func @latent(%q: tensor<16x128x1x576xbf16>, %k: tensor<16x1x4096x576xbf16>)
 
 // Two queries of half of the heads are the rows of a tile.
 // CHECK-LABEL: func.func @latent_of_two
-// CHECK: schedule(<blockM = 64, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, rescale = 8, tileOrder = ascending, warpsN = 2, splitK = 2>)
+// CHECK: schedule(<blockM = 64, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, pInRegisters = 0, rescale = 8, tileOrder = ascending, warpsN = 2, splitK = 2>)
 func.func @latent_of_two(%q: tensor<16x2x128x576xbf16>, %k: tensor<16x4096x1x576xbf16>) -> tensor<16x2x128x512xbf16> {
   %o = attn.attention %q, %k, %k latent(512) order(bshd) : tensor<16x2x128x576xbf16>, tensor<16x4096x1x576xbf16>, tensor<16x4096x1x576xbf16>
   return %o : tensor<16x2x128x512xbf16>

@@ -137,7 +137,7 @@ def Knob_MergeParts : EnumKnob<"merge", "merge", "MergeParts",
   [I32EnumCase<"Kernel", 0, "kernel">, I32EnumCase<"Last", 1, "last">],
   "Who merges what the workgroups that share keys have found: a kernel behind them, or of each query tile the last workgroup, in the same launch. Bits are equal.">;
 def Knob_OutputWarpsN : Knob<"warpsN", "warps-n", 1, [1, 2, 4],
-  "Warps, or warpgroups where these multiply together, that share the columns of the output: each computes all scores of its rows. For rows that are longer than the registers of one.">;
+  "Warps, or warpgroups where these multiply together, that share the columns of the output: each computes all scores of its rows, or where p-in-registers is 0, one more of num-warps does so for them. For rows that are longer than the registers of one.">;
 
 defvar attentionSizes = [
   ProblemSize<"batch", "Batch size">,

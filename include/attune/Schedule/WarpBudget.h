@@ -27,8 +27,8 @@ struct WarpBudget {
   /// Teams that those that compute are divided into, each with tiles of its
   /// own.
   int64_t teams = 1;
-  /// Roles that those that compute are divided into, each with columns of its
-  /// own.
+  /// Roles that those that compute are divided into: of several, the first one
+  /// computes scores, and each other one has columns of its own.
   int64_t roles = 1;
   /// Whether half of those that issue copies restage what these bring, where
   /// they are several.
@@ -39,9 +39,18 @@ struct WarpBudget {
   /// Those without which a thread that restages does not do, whatever is needed
   /// by others; 0 where it does with what is left.
   int64_t ofRestaging = 0;
+  /// Those of a thread of the role that computes scores, if it is apart.
+  int64_t ofScores = 0;
+  /// Those without which a thread that issues copies does not do, if they are
+  /// more than the chip says.
+  int64_t ofLoading = 0;
 
   int64_t getThreads(tile::TargetAttr target) const {
     return (computing + producing) * target.getLanes();
+  }
+  /// Threads of the role that computes scores.
+  int64_t getScoreThreads(tile::TargetAttr target) const {
+    return roles > 1 ? computing / roles * target.getLanes() : 0;
   }
   /// Registers of each thread when the kernel starts, before roles exchange
   /// them, in words of 32 bits.

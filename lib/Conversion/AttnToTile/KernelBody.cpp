@@ -99,9 +99,9 @@ private:
   SmallVector<Value, 2> queryTiles();
   /// The rows of the tile as they lie in memory.
   Value viewQueries();
-  /// The values of a block, those of the columns of each role.
+  /// The values of a block, those of each part of the output's columns.
   SmallVector<Value, 2> valueTiles(ValueRange keys, Value row);
-  /// Adds their products with the weights, which other roles get.
+  /// Adds their products with the weights, which roles of columns get.
   void addProducts(Value weights, ValueRange values, SoftmaxState &state);
   SoftmaxState step(Value block, ValueRange queries, SoftmaxState state);
   Value applyScore(Value scores, const KeySource::Block &block);
@@ -169,11 +169,9 @@ SmallVector<Value, 2> BodyBuilder::loadParts(
     int64_t rows, Type element,
     function_ref<Value(TileType type, int64_t column)> load) {
   SmallVector<Value, 2> tiles;
-  int64_t column = 0;
-  for (int64_t columns : sizes.columnParts) {
-    tiles.push_back(load(TileType::get({rows, columns}, element), column));
-    column += columns;
-  }
+  for (ColumnPart part : sizes.keyParts)
+    tiles.push_back(
+        load(TileType::get({rows, part.count}, element), part.first));
   return tiles;
 }
 
@@ -328,24 +326,28 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
   Value row = source->getRow(b, place);
   keyRows = sizes.restages ? factors.read(b, place, sizes.blockN) : KeyRows();
 
+  Value scores;
+  // A part is waited for where it is multiplied, behind the products of others.
   SmallVector<Value, 2> keys = loadParts(
       sizes.blockN, keyType, [&](TileType type, int64_t column) -> Value {
         if (op.getPackedKey())
           type = TileType::get({sizes.blockN, type.getShape()[1] / 2}, keyType);
-        return load(type, source->keys, row, schedule.getKStages(),
-                    getKeyEviction(),
-                    inBounds(op.getHeadDimQK(), sizes.headDimQK), column);
+        Value key = load(type, source->keys, row, schedule.getKStages(),
+                         getKeyEviction(),
+                         inBounds(op.getHeadDimQK(), sizes.headDimQK), column);
+        if (!scores) {
+          regionTiles.load(b, sizes.blockM, sizes.blockN, at.firstRow,
+                           place.first);
+          OperandFactors::handOver(b, keyRows);
+          scores = b.fill(scoreType, 0);
+        }
+        tile::MmaOp product =
+            multiply(queries.front(), key, scores, /*transposeRhs=*/true);
+        queries = queries.drop_front();
+        product.setReplicas(hasScoreRole(schedule) ? 1 : schedule.getWarpsN());
+        scores = product;
+        return key;
       });
-  regionTiles.load(b, sizes.blockM, sizes.blockN, at.firstRow, place.first);
-  OperandFactors::handOver(b, keyRows);
-  Value scores = b.fill(scoreType, 0);
-  // The shorter part, which is waited for, comes first.
-  for (auto [query, key] :
-       llvm::reverse(llvm::zip_equal(queries, ValueRange(keys)))) {
-    tile::MmaOp product = multiply(query, key, scores, /*transposeRhs=*/true);
-    product.setReplicas(schedule.getWarpsN() / sizes.columnRoles);
-    scores = product;
-  }
   scores = applyScore(scores, place);
   scores = blocks->maskStep(b, block, scores, [&](bool asksRegion) {
     return applyMask(scores, place, asksRegion);
@@ -377,32 +379,32 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
 
 SmallVector<Value, 2> BodyBuilder::valueTiles(ValueRange keys, Value row) {
   if (op.getLatent())
-    return SmallVector<Value, 2>(keys.take_front(sizes.columnRoles));
+    return SmallVector<Value, 2>(keys.take_back(sizes.outputParts.size()));
   Type type = op.getValue().getType().getElementType();
-  int64_t columns = sizes.headDimV / sizes.columnRoles;
-  if (op.getPackedValue())
-    columns /= 2;
   SmallVector<Value, 2> values;
-  for (int64_t i = 0; i < sizes.columnRoles; ++i)
+  for (ColumnPart part : sizes.outputParts) {
+    int64_t columns = op.getPackedValue() ? part.count / 2 : part.count;
     values.push_back(
         load(TileType::get({sizes.blockN, columns}, type), source->values, row,
              schedule.getVStages(), getKeyEviction(),
-             inBounds(op.getHeadDimV(), sizes.headDimV), i * columns));
+             inBounds(op.getHeadDimV(), sizes.headDimV), part.first));
+  }
   return values;
 }
 
 void BodyBuilder::addProducts(Value weights, ValueRange values,
                               SoftmaxState &state) {
-  Value handed = state.others.empty() ? Value() : softmax.handOver(weights);
-  tile::MmaOp sum =
-      multiply(weights, values.front(), state.acc, /*transposeRhs=*/false);
-  state.acc = sum;
-  if (!handed) {
-    sum.setWarpsN(schedule.getWarpsN());
-    sum.setLhsThroughShared(!schedule.getPInRegisters());
+  bool hasRoles = hasScoreRole(schedule);
+  if (hasRoles)
+    weights = softmax.handOver(weights);
+  for (auto [acc, value] : llvm::zip_equal(state.accs, values)) {
+    tile::MmaOp sum = multiply(weights, value, acc, /*transposeRhs=*/false);
+    if (!hasRoles) {
+      sum.setWarpsN(schedule.getWarpsN());
+      sum.setLhsThroughShared(!schedule.getPInRegisters());
+    }
+    acc = sum;
   }
-  for (auto [acc, value] : llvm::zip_equal(state.others, values.drop_front()))
-    acc = multiply(handed, value, acc, /*transposeRhs=*/false);
 }
 
 void BodyBuilder::finish(SoftmaxState state) {
@@ -434,14 +436,14 @@ void BodyBuilder::finish(SoftmaxState state) {
   }
   Value rows = at.viewRows(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
                            output, at.getOutputBatch());
-  int64_t column = 0;
-  for (auto [i, result] : llvm::enumerate(parts)) {
+  for (auto [result, part] : llvm::zip_equal(parts, sizes.outputParts)) {
     auto store = tile::StoreOp::create(
-        b, result, rows, ValueRange{at.getRow(), constant(column)},
+        b, result, rows, ValueRange{at.getRow(), constant(part.first)},
         /*accumulate=*/false, getOutputPath());
-    if (i > 0)
-      store.setRole(WarpBudget::getRoleName(static_cast<int64_t>(i)));
-    column += cast<TileType>(result.getType()).getShape()[1];
+    // Those behind the first one, which computes scores.
+    if (hasScoreRole(schedule))
+      store.setRole(WarpBudget::getRoleName(
+          1 + part.first * schedule.getWarpsN() / sizes.headDimV));
   }
   if (at.sharers) {
     storeSharers(at.sharers->first, 0);
@@ -567,7 +569,7 @@ void BodyBuilder::buildTile() {
   SoftmaxState initial = softmax.start();
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
                                  initial.getValues());
-  planLoop(loop, schedule, sizes.columnRoles);
+  planLoop(loop, schedule);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

@@ -9,6 +9,7 @@
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "attune/Dialect/Attn/IR/Dropout.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Schedule/Attention/Legality.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -69,10 +70,10 @@ struct KernelSizes {
   /// side by side, how often that is until all of the batch's did, and shares.
   /// 0 elsewhere.
   int64_t members, rounds, sharers;
-  /// Roles that compute columns of the output each (countColumnRoles()).
-  int64_t columnRoles;
-  /// getColumnParts().
-  llvm::SmallVector<int64_t, 2> columnParts;
+  /// getOutputParts(): of several, roles of their own compute some each.
+  ColumnParts outputParts;
+  /// getKeyParts().
+  ColumnParts keyParts;
   /// Whether all that a raised maximum changes is computed in a branch, and
   /// nothing where none is raised.
   bool raisesApart;

@@ -2,12 +2,12 @@
 
 #include "LoopPlan.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Schedule/Attention/Legality.h"
 
 using namespace mlir;
 using namespace attune;
 
-void attune::planLoop(scf::ForOp loop, schedule::AttentionAttr schedule,
-                      int64_t columnRoles) {
+void attune::planLoop(scf::ForOp loop, schedule::AttentionAttr schedule) {
   Builder b(loop.getContext());
   using Tile = tile::TileDialect;
   if (schedule.getOverlap() != schedule::Overlap::None)
@@ -20,7 +20,7 @@ void attune::planLoop(scf::ForOp loop, schedule::AttentionAttr schedule,
     loop->setAttr(Tile::kPingPongAttrName, b.getUnitAttr());
   // What a role computes runs beside what others multiply, and products that
   // are added up beside each other.
-  if (columnRoles > 1)
+  if (hasScoreRole(schedule))
     loop->setAttr(Tile::kDeferWaitsAttrName, b.getUnitAttr());
   if (schedule.getSplitMasked())
     loop->setAttr(Tile::kSplitAttrName, b.getUnitAttr());

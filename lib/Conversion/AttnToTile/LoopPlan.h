@@ -8,10 +8,8 @@
 
 namespace attune {
 
-/// Says on the loop over key blocks what the passes on tiles make of it, where
-/// so many roles compute columns of the output each.
-void planLoop(mlir::scf::ForOp loop, schedule::AttentionAttr schedule,
-              int64_t columnRoles);
+/// Says on the loop over key blocks what the passes on tiles make of it.
+void planLoop(mlir::scf::ForOp loop, schedule::AttentionAttr schedule);
 
 } // namespace attune
 

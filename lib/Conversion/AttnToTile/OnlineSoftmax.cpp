@@ -148,9 +148,9 @@ OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
     : b(builder), op(op), schedule(op.getScheduleAttr()),
       rowType(TileType::get({sizes.blockM}, b.getF32Type())),
       sumType(TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type())),
-      accType(TileType::get({sizes.blockM, sizes.headDimV / sizes.columnRoles},
+      accType(TileType::get({sizes.blockM, sizes.outputParts.front().count},
                             b.getF32Type())),
-      roles(sizes.columnRoles), raisesApart(sizes.raisesApart),
+      parts(sizes.outputParts), raisesApart(sizes.raisesApart),
       unit(getUnit(op)), lag(getLag(op)),
       bias(std::max<int64_t>(getLargestPower(attn::getWeightType(op)) - lag,
                              0)) {}
@@ -181,13 +181,13 @@ Value OnlineSoftmax::getMostGrowth(OpBuilder &inner, Location loc) const {
 }
 
 SoftmaxState OnlineSoftmax::start() {
-  SoftmaxState state{
-      b.fill(rowType, kLowest), b.fill(sumType, 0), b.fill(accType, 0),
-      raisesApart ? b.fill(rowType, 0) : Value(),
-      attn::getValueZeros(op) == attn::ValueZeros::Summed ? b.fill(sumType, 0)
-                                                          : Value()};
-  for (int64_t i = 1; i < roles; ++i)
-    state.others.push_back(b.fill(accType, 0));
+  SoftmaxState state{b.fill(rowType, kLowest), b.fill(sumType, 0)};
+  for (size_t i = 0; i < parts.size(); ++i)
+    state.accs.push_back(b.fill(accType, 0));
+  if (raisesApart)
+    state.shift = b.fill(rowType, 0);
+  if (attn::getValueZeros(op) == attn::ValueZeros::Summed)
+    state.zeros = b.fill(sumType, 0);
   return state;
 }
 
@@ -196,28 +196,35 @@ Value OnlineSoftmax::handOver(Value tile) {
                                   /*role=*/StringAttr());
 }
 
-void OnlineSoftmax::scaleOthers(SoftmaxState &state, Value rowFactors) {
-  if (state.others.empty())
-    return;
-  Value factors = handOver(rowFactors);
-  for (Value &acc : state.others)
-    acc = b.scaleRows(acc, factors);
+Value OnlineSoftmax::rescale(Value acc, Value factors, Value isWanted) {
+  if (!isWanted)
+    return b.scaleRows(acc, factors);
+  auto branch =
+      scf::IfOp::create(b, accType, isWanted, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, b.scaleRows(acc, factors));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, acc);
+  return branch.getResult(0);
 }
 
 void OnlineSoftmax::rescaleOutput(SoftmaxState &state, Value factors,
                                   Value outgrown) {
-  if (!outgrown) {
-    state.acc = b.scaleRows(state.acc, factors);
-    return;
+  if (parts.size() > 1) {
+    // A warp sees for itself whether its rows have outgrown their maxima.
+    factors = handOver(factors);
+    outgrown = tile::AnyOp::create(
+        b, b.getI1Type(),
+        b.map(rowType.withElementType(b.getI1Type()), factors,
+              [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                return arith::CmpFOp::create(inner, loc,
+                                             arith::CmpFPredicate::UNE, args[0],
+                                             constantF32(inner, loc, 1));
+              }));
   }
-  auto branch =
-      scf::IfOp::create(b, accType, outgrown, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, b.scaleRows(state.acc, factors));
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, state.acc);
-  state.acc = branch.getResult(0);
+  for (Value &acc : state.accs)
+    acc = rescale(acc, factors, outgrown);
 }
 
 Value OnlineSoftmax::findOutgrown(Value before, Value after) {
@@ -283,7 +290,8 @@ void OnlineSoftmax::raiseApart(Value scores, SoftmaxState &state) {
   Value factor = getFactor(state.max, state.shift);
   state.max = max;
   state.sum = b.scaleRows(state.sum, factor);
-  state.acc = b.scaleRows(state.acc, factor);
+  for (Value &acc : state.accs)
+    acc = b.scaleRows(acc, factor);
   if (state.zeros)
     state.zeros = b.scaleRows(state.zeros, factor);
   scf::YieldOp::create(b, state.getValues());
@@ -317,7 +325,7 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
                                ColumnBody zero) {
   auto scoreType = cast<TileType>(scores.getType());
   // Maxima ignore NaN, which reaches the output through the weights.
-  Value max, outgrown, shift, rescale;
+  Value max, outgrown, shift, factors;
   if (raisesApart) {
     raiseApart(scores, state);
     max = state.max;
@@ -337,7 +345,10 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
                 });
     }
     shift = getShift(max);
-    rescale = getFactor(state.max, shift);
+    factors = getFactor(state.max, shift);
+    // Roles of columns rescale them while this one has weights to compute.
+    if (parts.size() > 1)
+      rescaleOutput(state, factors, outgrown);
   }
   shift = addBias(shift);
   Value weights =
@@ -354,14 +365,14 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
   // The sum begins with what is rescaled: with the longest way ahead of it, the
   // factor is computed before the weights, and products with it, of which the
   // output takes one an element, run beside the exponentials.
-  Value before = rescale ? b.scaleRows(state.sum, rescale) : state.sum;
+  Value before = factors ? b.scaleRows(state.sum, factors) : state.sum;
   state.sum = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add,
                                      weights, before);
-  if (rescale) {
-    rescaleOutput(state, rescale, outgrown);
-    scaleOthers(state, rescale);
+  if (factors) {
+    if (parts.size() == 1)
+      rescaleOutput(state, factors, outgrown);
     if (state.zeros)
-      state.zeros = b.scaleRows(state.zeros, rescale);
+      state.zeros = b.scaleRows(state.zeros, factors);
   }
   state.max = max;
   weights = roundWeights(weights, factor, isKept);
@@ -454,13 +465,13 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
     return arith::SelectOp::create(inner, loc, none, constantF32(inner, loc, 0),
                                    weight);
   };
-  Value rescale =
+  Value factors =
       b.map(rowType, {state.max, max},
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
               return weigh(inner, loc, args[0], args[1]);
             });
   state.sum = b.map(
-      rowType, {state.sum, rescale, scores, max},
+      rowType, {state.sum, factors, scores, max},
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value weight = weigh(inner, loc, args[2], args[3]);
         if (bias)
@@ -469,11 +480,10 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
               constantF32(inner, loc, std::ldexp(1.0, static_cast<int>(bias))));
         return math::FmaOp::create(inner, loc, args[0], args[1], weight);
       });
-  state.acc = b.scaleRows(state.acc, rescale);
-  scaleOthers(state, rescale);
+  rescaleOutput(state, factors, /*outgrown=*/Value());
   if (state.zeros)
     state.zeros =
-        b.map(rowType, {state.zeros, rescale},
+        b.map(rowType, {state.zeros, factors},
               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
                 return arith::MulFOp::create(inner, loc, args[0], args[1]);
               });
@@ -507,8 +517,8 @@ SmallVector<Value> OnlineSoftmax::normalize(const SoftmaxState &state,
                   inner, loc, constantF32(inner, loc, whole), args[0]);
               return arith::SelectOp::create(inner, loc, empty, zero, quotient);
             });
-  int64_t firstColumn = 0;
-  auto divide = [&](Value acc, Value factors, Value shares) -> Value {
+  auto divide = [&](Value acc, int64_t firstColumn, Value factors,
+                    Value shares) -> Value {
     SmallVector<Value, 3> inputs{acc, b.broadcast(factors, accType)};
     if (shares)
       inputs.push_back(b.broadcast(shares, accType));
@@ -538,17 +548,15 @@ SmallVector<Value> OnlineSoftmax::normalize(const SoftmaxState &state,
   Value shares = attn::getValueZeros(op) == attn::ValueZeros::None
                      ? Value()
                      : getShares(state, inverse);
-  SmallVector<Value> parts{divide(state.acc, inverse, shares)};
-  if (state.others.empty())
-    return parts;
-  Value handed = handOver(inverse);
-  if (shares)
-    shares = handOver(shares);
-  for (Value acc : state.others) {
-    firstColumn += accType.getShape()[1];
-    parts.push_back(divide(acc, handed, shares));
+  if (parts.size() > 1) {
+    inverse = handOver(inverse);
+    if (shares)
+      shares = handOver(shares);
   }
-  return parts;
+  SmallVector<Value> results;
+  for (auto [acc, part] : llvm::zip_equal(state.accs, parts))
+    results.push_back(divide(acc, part.first, inverse, shares));
+  return results;
 }
 
 Value OnlineSoftmax::logSumExp(const SoftmaxState &state) {

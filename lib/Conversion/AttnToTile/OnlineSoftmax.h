@@ -53,29 +53,31 @@ struct ColumnBody {
 /// subtracted from its scores, its sum of weights by lane, and its output
 /// before it is divided by that.
 struct SoftmaxState {
-  mlir::Value max, sum, acc;
+  mlir::Value max, sum;
+  /// The columns of the output; where several roles have them, parts of them.
+  llvm::SmallVector<mlir::Value, 1> accs{};
   /// What is added to exponents for the maximum; null where it is computed for
   /// each block.
   mlir::Value shift{};
   /// The sum of weights times the zero points of their values, by lane; null
   /// where nothing is subtracted for each key.
   mlir::Value zeros{};
-  /// Columns of the output behind those of `acc`, which other roles compute.
-  llvm::SmallVector<mlir::Value, 1> others{};
 
   /// What a loop carries, and back.
   llvm::SmallVector<mlir::Value> getValues() const {
-    llvm::SmallVector<mlir::Value> values{max, sum, acc};
+    llvm::SmallVector<mlir::Value> values{max, sum};
+    llvm::append_range(values, accs);
     for (mlir::Value optional : {shift, zeros})
       if (optional)
         values.push_back(optional);
-    llvm::append_range(values, others);
     return values;
   }
   /// As this one is made up.
   SoftmaxState with(mlir::ValueRange values) const {
-    SoftmaxState state{values[0], values[1], values[2]};
-    values = values.drop_front(3);
+    SoftmaxState state{values[0], values[1]};
+    values = values.drop_front(2);
+    llvm::append_range(state.accs, values.take_front(accs.size()));
+    values = values.drop_front(accs.size());
     for (auto [own, there] :
          {std::pair<mlir::Value *, mlir::Value>{&state.shift, shift},
           {&state.zeros, zeros}})
@@ -83,7 +85,6 @@ struct SoftmaxState {
         *own = values.front();
         values = values.drop_front();
       }
-    llvm::append_range(state.others, values);
     return state;
   }
 };
@@ -128,12 +129,12 @@ public:
   /// After that: adds to each row a logit that has no value. `logit` gives it,
   /// an f32, for the number of the row, its only argument.
   void takeSink(TileBuilder::Body logit, SoftmaxState &state);
-  /// What the first role computes, as others get it.
+  /// What the role of scores computes, as those of columns get it.
   mlir::Value handOver(mlir::Value tile);
   /// The output, in this type, multiplied by what `factor` gives, if it is
-  /// there, for the numbers of row and column: a tile of the columns of each
-  /// role. `zero` gives what is subtracted before, once for each row or, where
-  /// there are `zeros`, times these.
+  /// there, for the numbers of row and column: a tile of each part of its
+  /// columns. `zero` gives what is subtracted before, once for each row or,
+  /// where there are `zeros`, times these.
   llvm::SmallVector<mlir::Value> normalize(const SoftmaxState &state,
                                            mlir::Type type,
                                            TileBuilder::Body factor,
@@ -147,8 +148,6 @@ private:
                        bool isNegative = false) const;
   /// What scores may be ahead of the maximum.
   mlir::Value getMostGrowth(mlir::OpBuilder &inner, mlir::Location loc) const;
-  /// The columns of other roles, with factors that these are handed.
-  void scaleOthers(SoftmaxState &state, mlir::Value rowFactors);
   /// Whether a row of this warp, or a lane's part of it, has grown by more than
   /// the schedule allows.
   mlir::Value findOutgrown(mlir::Value before, mlir::Value after);
@@ -168,16 +167,20 @@ private:
   /// Raises the maximum where a row has outgrown it, and does all that follows
   /// from that there alone.
   void raiseApart(mlir::Value scores, SoftmaxState &state);
-  /// Where `outgrown` is given, only if it is true.
+  /// Where `outgrown` is given, only if it is true. Roles of columns are handed
+  /// the factors.
   void rescaleOutput(SoftmaxState &state, mlir::Value factors,
                      mlir::Value outgrown);
+  /// The columns with these factors, if `isWanted`, or there is none.
+  mlir::Value rescale(mlir::Value acc, mlir::Value factors,
+                      mlir::Value isWanted);
 
   TileBuilder &b;
   attn::AttentionOp op;
   schedule::AttentionAttr schedule;
-  /// `accType` has the columns of one role.
+  /// `accType` has the columns of one of `parts`.
   tile::TileType rowType, sumType, accType;
-  int64_t roles;
+  ColumnParts parts;
   bool raisesApart;
   /// What a score is multiplied by to be an exponent of 2.
   double unit;

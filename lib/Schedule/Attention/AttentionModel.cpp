@@ -294,10 +294,11 @@ AttentionModel::getTileTime(const AttentionKnobs &schedule, const Usage &used,
                   static_cast<double>(schedule.getMmaWarps());
   // Of a group that shares columns with others, rows are more and the output's
   // are shorter.
-  auto sharers = static_cast<double>(schedule.getWarpsN());
+  auto sharers = static_cast<double>(countRowSharers(schedule));
   double rows = static_cast<double>(schedule.getBlockM()) / groups * sharers;
   double columns = schedule.getBlockN();
-  double ofOutput = static_cast<double>(dV) / sharers;
+  double ofOutput =
+      static_cast<double>(dV) / static_cast<double>(schedule.getWarpsN());
 
   // Demands of a step of one group, in clocks. An MMA reads its right
   // operand from shared memory for each of its rows of instructions, or once

@@ -49,8 +49,11 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
     AttentionSchedule wanted =
         makeGroups(problem, groups, blockN, /*sharers=*/groups);
     wanted.producerWarps = producers;
-    // Two warpgroups compute scores once, and one hands weights to the other.
-    wanted.pInRegisters = groups != 2;
+    // Scores are computed once, beside two warpgroups that share columns.
+    if (groups == 2) {
+      wanted.pInRegisters = 0;
+      wanted.numWarps += kWarpgroup;
+    }
     return wanted;
   });
 }

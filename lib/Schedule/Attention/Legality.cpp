@@ -370,10 +370,17 @@ static std::optional<Refusal> checkColumns(const AttentionProblem &problem,
     return std::nullopt;
   StringRef scopes = byWarpgroups ? "warpgroups" : "warps";
   int64_t groups = schedule.getNumWarps() / atom.getWarps();
-  if (groups % sharers != 0)
+  if (groups % countRowSharers(schedule) != 0)
     return refuse("warps-n",
-                  "expects warps-n to divide the {0} {1}, but got {2}", groups,
-                  scopes, sharers);
+                  "expects {0} to divide the {1} {2}{3}, but got warps-n of "
+                  "{4}",
+                  hasScoreRole(schedule) ? "warps-n + 1" : "warps-n", groups,
+                  scopes,
+                  hasScoreRole(schedule)
+                      ? ", of which some compute scores where p-in-registers "
+                        "is 0"
+                      : "",
+                  sharers);
   int64_t unit = byWarpgroups ? target.getSwizzleAtom(dV, problem.elementType)
                               : atom.getN();
   if (dV % (sharers * unit) != 0)
@@ -381,7 +388,7 @@ static std::optional<Refusal> checkColumns(const AttentionProblem &problem,
                   "expects an output of a multiple of {0} columns, {1} for "
                   "each of {2} {3}, but got {4}",
                   sharers * unit, unit, sharers, scopes, dV);
-  if (schedule.getPInRegisters())
+  if (!hasScoreRole(schedule))
     return std::nullopt;
   if (!byWarpgroups || !schedule.getProducerWarps())
     return refuse("weights-of-shared-columns",
@@ -432,7 +439,7 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
     return refusal;
   if (std::optional<Refusal> refusal = checkRowsPerWarp(
           "block-m", schedule.getBlockM(),
-          schedule.getNumWarps() / atom.getWarps() / schedule.getWarpsN(),
+          schedule.getNumWarps() / atom.getWarps() / countRowSharers(schedule),
           atom))
     return refusal;
   for (auto [what, multiple] :
@@ -448,8 +455,11 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
   if (std::optional<Refusal> refusal = checkSharing(budget, getShared, target))
     return refusal;
   auto getColumns = [&] {
-    return std::max(schedule.getBlockN(),
-                    getPaddedHeadDims(problem, atom).v / schedule.getWarpsN());
+    return std::max(
+        schedule.getBlockN(),
+        hasScoreRole(schedule)
+            ? getOutputParts(problem, schedule, target).front().count
+            : getPaddedHeadDims(problem, atom).v / schedule.getWarpsN());
   };
   return checkRegisters(budget,
                         getAccumulatorRegisters(problem, schedule, target),

@@ -22,19 +22,44 @@ PaddedHeadDims attune::getPaddedHeadDims(const AttentionProblem &problem,
           static_cast<int64_t>(llvm::alignTo(problem.headDimV, atom.getN()))};
 }
 
-int64_t attune::countColumnRoles(const AttentionKnobs &schedule) {
-  return schedule.getPInRegisters() ? 1 : schedule.getWarpsN();
+bool attune::hasScoreRole(const AttentionKnobs &schedule) {
+  return !schedule.getPInRegisters() && schedule.getWarpsN() > 1;
 }
 
-SmallVector<int64_t, 2> attune::getColumnParts(const AttentionProblem &problem,
-                                               MmaAtomAttr atom,
-                                               int64_t roles) {
-  auto [dQK, dV] = getPaddedHeadDims(problem, atom);
+int64_t attune::countRowSharers(const AttentionKnobs &schedule) {
+  return schedule.getWarpsN() + (hasScoreRole(schedule) ? 1 : 0);
+}
+
+ColumnParts attune::getOutputParts(const AttentionProblem &problem,
+                                   const AttentionKnobs &schedule,
+                                   TargetAttr target) {
+  int64_t dV =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target)).v;
+  if (!hasScoreRole(schedule))
+    return {{0, dV}};
+  // Three roles that compute and one that loads start with as many registers as
+  // the widest instruction has sums of a thread.
+  int64_t most = target.getWarpgroups().getMostColumns() / 2;
+  int64_t ofRole = dV / schedule.getWarpsN(),
+          count = ofRole % most == 0 ? most : ofRole;
+  ColumnParts parts;
+  for (int64_t column = 0; column < ofRole; column += count)
+    for (int64_t role = 0; role < schedule.getWarpsN(); ++role)
+      parts.push_back({role * ofRole + column, count});
+  return parts;
+}
+
+ColumnParts attune::getKeyParts(const AttentionProblem &problem,
+                                const AttentionKnobs &schedule,
+                                TargetAttr target) {
+  auto [dQK, dV] =
+      getPaddedHeadDims(problem, findAtom(problem, schedule, target));
   if (!problem.isLatent)
-    return {dQK};
-  SmallVector<int64_t, 2> parts(roles, dV / roles);
+    return {{0, dQK}};
+  ColumnParts parts;
   if (dQK != dV)
-    parts.push_back(dQK - dV);
+    parts.push_back({dV, dQK - dV});
+  llvm::append_range(parts, getOutputParts(problem, schedule, target));
   return parts;
 }
 
@@ -131,7 +156,7 @@ bool attune::loadsRegionTile(const AttentionProblem &problem,
                              TargetAttr target) {
   // A cluster's workgroups have queries of their own.
   return schedule.getMmaWarps() > 1 && schedule.getProducerWarps() > 0 &&
-         schedule.getCluster() == 1 && countColumnRoles(schedule) == 1 &&
+         schedule.getCluster() == 1 && !hasScoreRole(schedule) &&
          problem.packing.count(schedule) == 1 && fitsTensorMap(tile, target);
 }
 
@@ -146,20 +171,32 @@ int64_t attune::getThreads(const AttentionKnobs &schedule, TargetAttr target) {
          target.getLanes();
 }
 
-WarpBudget attune::getBudget(const AttentionKnobs &schedule) {
-  return {schedule.getNumWarps(),
-          schedule.getProducerWarps(),
-          schedule.getMmaWarps(),
-          schedule.getWorkgroupsPerSm(),
-          schedule.getPersistent() != Persistent::None,
-          /*teams=*/1,
-          countColumnRoles(schedule)};
+WarpBudget attune::getBudget(const AttentionKnobs &schedule,
+                             TargetAttr target) {
+  WarpBudget budget{schedule.getNumWarps(), schedule.getProducerWarps(),
+                    schedule.getMmaWarps(), schedule.getWorkgroupsPerSm(),
+                    schedule.getPersistent() != Persistent::None};
+  if (!hasScoreRole(schedule))
+    return budget;
+  // Scores and, rounded, weights, and what else there is of rows, of masks and
+  // of regions. Seen in compiled kernels.
+  constexpr int64_t kBesideScores = 72;
+  budget.roles = countRowSharers(schedule);
+  int64_t scores = schedule.getBlockM() * schedule.getBlockN() * budget.roles /
+                   getComputingThreads(schedule, target);
+  budget.ofScores = static_cast<int64_t>(
+      llvm::alignTo(scores * 3 / 2 + kBesideScores, target.getRegisterStep()));
+  // Addresses of the rings of all parts. Seen in compiled kernels, too.
+  constexpr int64_t kLoadingParts = 56;
+  if (budget.isPersistent)
+    budget.ofLoading = kLoadingParts;
+  return budget;
 }
 
 WarpBudget attune::getWholeBudget(const AttentionProblem &problem,
                                   const AttentionKnobs &schedule,
                                   TargetAttr target) {
-  WarpBudget budget = getBudget(schedule);
+  WarpBudget budget = getBudget(schedule, target);
   bool widens =
       widensKeys(problem, schedule) || widensValues(problem, schedule);
   if (!widens && !transposesValues(problem, schedule, target))
@@ -175,17 +212,17 @@ WarpBudget attune::getWholeBudget(const AttentionProblem &problem,
 
 int64_t attune::getRegistersAtEntry(const AttentionKnobs &schedule,
                                     TargetAttr target) {
-  return getBudget(schedule).getRegistersAtEntry(target);
+  return getBudget(schedule, target).getRegistersAtEntry(target);
 }
 
 std::optional<RoleRegisters>
 attune::getRoleRegisters(const AttentionKnobs &schedule, TargetAttr target) {
-  return getBudget(schedule).getRoleRegisters(target);
+  return getBudget(schedule, target).getRoleRegisters(target);
 }
 
 int64_t attune::getRegisterLimit(const AttentionKnobs &schedule,
                                  TargetAttr target) {
-  return getBudget(schedule).getRegisterLimit(target);
+  return getBudget(schedule, target).getRegisterLimit(target);
 }
 
 /// What one role hands over to the others: the factors by which it rescales,
@@ -221,7 +258,8 @@ static void addRestaged(const AttentionProblem &problem,
                         tile::SharedMemoryLayout &layout) {
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   int64_t dV = getPaddedHeadDims(problem, atom).v, keys = schedule.getBlockN(),
-          roles = countColumnRoles(schedule);
+          parts = static_cast<int64_t>(
+              getOutputParts(problem, schedule, target).size());
   auto add = [&](Type element, int64_t rows, int64_t columns) {
     addTiles(element, kRestagedStages, rows, columns, /*byWarpgroups=*/true,
              target, layout);
@@ -229,11 +267,11 @@ static void addRestaged(const AttentionProblem &problem,
   if (transposesValues(problem, schedule, target))
     add(problem.getValueType(), dV, keys);
   if (widensKeys(problem, schedule))
-    for (int64_t columns : getColumnParts(problem, atom, roles))
-      add(problem.getMultipliedType(schedule), keys, columns);
+    for (ColumnPart part : getKeyParts(problem, schedule, target))
+      add(problem.getMultipliedType(schedule), keys, part.count);
   if (widensValues(problem, schedule) && !problem.isLatent)
-    for (int64_t i = 0; i < roles; ++i)
-      add(problem.getWeightType(), keys, dV / roles);
+    for (int64_t i = 0; i < parts; ++i)
+      add(problem.getWeightType(), keys, dV / parts);
   if (hasRestagingRole(problem, schedule, target))
     for (int64_t i = 0; i < problem.numbersOfKey; ++i)
       layout.addRing(kRestagedStages,
@@ -264,12 +302,12 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
       layout.addTiles(tile::getOperandBytes({rows, columns}, element, stages,
                                             {atom, isLhs, kAlongRows}));
     };
-    for (int64_t columns : getColumnParts(problem, atom, /*roles=*/1)) {
+    for (ColumnPart part : getKeyParts(problem, schedule, target)) {
       if (!schedule.getQInRegisters())
-        addOperand(type, 1, schedule.getBlockM(), columns, /*isLhs=*/true,
+        addOperand(type, 1, schedule.getBlockM(), part.count, /*isLhs=*/true,
                    /*kAlongRows=*/false);
       addOperand(keyType, schedule.getKStages(), schedule.getBlockN(),
-                 problem.getStoredK(columns),
+                 problem.getStoredK(part.count),
                  /*isLhs=*/false, /*kAlongRows=*/false);
     }
     if (!problem.isLatent)
@@ -285,15 +323,15 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
   // A query that no loop loads again has one slot.
   bool isPersistent = schedule.getPersistent() != Persistent::None;
   int64_t qStages = isPersistent ? schedule.getQStages() : 1;
-  int64_t roles = countColumnRoles(schedule);
-  for (int64_t columns : getColumnParts(problem, atom, roles)) {
-    add(type, qStages, schedule.getBlockM(), columns);
+  for (ColumnPart part : getKeyParts(problem, schedule, target)) {
+    add(type, qStages, schedule.getBlockM(), part.count);
     add(keyType, schedule.getKStages(), schedule.getBlockN(),
-        problem.getStoredK(columns));
+        problem.getStoredK(part.count));
   }
-  for (int64_t i = 0; !problem.isLatent && i < roles; ++i)
-    add(valueType, schedule.getVStages(), schedule.getBlockN(),
-        problem.getStoredV(dV) / roles);
+  if (!problem.isLatent)
+    for (ColumnPart part : getOutputParts(problem, schedule, target))
+      add(valueType, schedule.getVStages(), schedule.getBlockN(),
+          problem.getStoredV(part.count));
   for (const RegionTile &tile : problem.regionTiles)
     if (loadsRegionTile(problem, tile, schedule, target))
       add(IntegerType::get(target.getContext(), tile.bits), RegionTile::kStages,
@@ -302,7 +340,7 @@ int64_t attune::getSharedBytes(const AttentionProblem &problem,
     layout.addTiles(rows * columns * element.getIntOrFloatBitWidth() / 8);
   };
   addRestaged(problem, schedule, target, layout);
-  if (roles > 1)
+  if (hasScoreRole(schedule))
     addHandedOver(problem, schedule, layout);
   else if (!schedule.getPInRegisters())
     addTile(problem.getWeightType(), schedule.getBlockM(),
@@ -321,9 +359,14 @@ int64_t attune::getAccumulatorRegisters(const AttentionProblem &problem,
                                         TargetAttr target) {
   int64_t dV =
       getPaddedHeadDims(problem, findAtom(problem, schedule, target)).v;
-  return llvm::divideCeil(
-      schedule.getBlockM() * (dV + schedule.getWarpsN() * schedule.getBlockN()),
-      getComputingThreads(schedule, target));
+  int64_t sharers = countRowSharers(schedule);
+  // Those of a row, which is in as many threads of each role, or in all.
+  int64_t registers = hasScoreRole(schedule)
+                          ? std::max(sharers * schedule.getBlockN(),
+                                     sharers * dV / schedule.getWarpsN())
+                          : dV + sharers * schedule.getBlockN();
+  return llvm::divideCeil(schedule.getBlockM() * registers,
+                          getComputingThreads(schedule, target));
 }
 
 /// What a thread needs beside tiles: row statistics, loop state, addresses.

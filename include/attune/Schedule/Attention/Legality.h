@@ -149,17 +149,33 @@ struct PaddedHeadDims {
 PaddedHeadDims getPaddedHeadDims(const AttentionProblem &problem,
                                  tile::MmaAtomAttr atom);
 
-/// Roles that share the columns of the output, of which the first one computes
-/// scores and hands weights over to the others: more than one where warpgroups
-/// share columns and weights go through shared memory.
-int64_t countColumnRoles(const AttentionKnobs &schedule);
+/// Whether scores are computed by a role of their own, which hands weights over
+/// to those that share the columns of the output: where warpgroups share
+/// columns and weights go through shared memory.
+bool hasScoreRole(const AttentionKnobs &schedule);
 
-/// The columns of queries and keys that are loaded as a tile each: all, or
-/// where values are a part of the keys, those of each of `roles` and the
-/// others.
-llvm::SmallVector<int64_t, 2> getColumnParts(const AttentionProblem &problem,
-                                             tile::MmaAtomAttr atom,
-                                             int64_t roles);
+/// Groups of warps that compute something for the same rows: those that share
+/// the columns of the output, and one of scores if it is a role of its own.
+int64_t countRowSharers(const AttentionKnobs &schedule);
+
+/// Neighbouring columns that are a tile of their own.
+struct ColumnPart {
+  int64_t first, count;
+};
+using ColumnParts = llvm::SmallVector<ColumnPart, 2>;
+
+/// The columns of the output that are a tile each, in the order in which they
+/// are multiplied: all, or where roles share them, as many as a thread starts
+/// with registers for, of one role after the other in turn.
+ColumnParts getOutputParts(const AttentionProblem &problem,
+                           const AttentionKnobs &schedule,
+                           tile::TargetAttr target);
+
+/// Those of queries and keys: all, or where values are a part of the keys,
+/// first those that are none and then those of the output.
+ColumnParts getKeyParts(const AttentionProblem &problem,
+                        const AttentionKnobs &schedule,
+                        tile::TargetAttr target);
 
 /// The matrix instruction that the schedule asks for; null if the chip has
 /// none.
@@ -208,7 +224,7 @@ bool loadsRegionTile(const AttentionProblem &problem, const RegionTile &tile,
                      const AttentionKnobs &schedule, tile::TargetAttr target);
 
 /// The warps of a workgroup.
-WarpBudget getBudget(const AttentionKnobs &schedule);
+WarpBudget getBudget(const AttentionKnobs &schedule, tile::TargetAttr target);
 
 /// The same, with what restages, as a kernel says it of itself.
 WarpBudget getWholeBudget(const AttentionProblem &problem,
