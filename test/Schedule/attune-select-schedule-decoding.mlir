@@ -59,13 +59,28 @@ func.func @short(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x8x256x128xbf16>) -> te
   return %o : tensor<1x8x1x128xbf16>
 }
 
-// Nor are many queries split, of which there are more tiles.
+// Of more queries, keys are divided where most SMs would have no tile; parts leave from registers.
 // CHECK-LABEL: func.func @queries
-// CHECK-NOT: splitK
-// CHECK: return
+// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 16>)
 func.func @queries(%q: tensor<1x8x128x128xbf16>, %k: tensor<1x8x8192x128xbf16>) -> tensor<1x8x128x128xbf16> {
   %o = attn.attention %q, %k, %k : tensor<1x8x128x128xbf16>, tensor<1x8x8192x128xbf16>, tensor<1x8x8192x128xbf16>
   return %o : tensor<1x8x128x128xbf16>
+}
+
+// Not where there are more tiles, or few keys.
+// CHECK-LABEL: func.func @prompt
+// CHECK-NOT: splitK
+// CHECK: return
+func.func @prompt(%q: tensor<1x32x512x128xbf16>, %k: tensor<1x8x8192x128xbf16>) -> tensor<1x32x512x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<1x32x512x128xbf16>, tensor<1x8x8192x128xbf16>, tensor<1x8x8192x128xbf16>
+  return %o : tensor<1x32x512x128xbf16>
+}
+// CHECK-LABEL: func.func @short_prompt
+// CHECK-NOT: splitK
+// CHECK: return
+func.func @short_prompt(%q: tensor<1x8x512x128xbf16>, %k: tensor<1x8x1024x128xbf16>) -> tensor<1x8x512x128xbf16> {
+  %o = attn.attention %q, %k, %k : tensor<1x8x512x128xbf16>, tensor<1x8x1024x128xbf16>, tensor<1x8x1024x128xbf16>
+  return %o : tensor<1x8x512x128xbf16>
 }
 
 // Two warpgroups share the columns of rows of 512, and one computes scores for them; producers hand registers over.

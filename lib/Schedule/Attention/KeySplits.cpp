@@ -77,17 +77,40 @@ static AttentionAttr chooseMerge(const AttentionProblem &problem,
   return checkLegal(problem, merged, target) ? schedule : merged;
 }
 
+/// As parts of keys can have it, which stand for themselves and are stored from
+/// registers, where most SMs have none of so few tiles; null where they have.
+static AttentionAttr makeDivisible(const AttentionProblem &problem,
+                                   AttentionAttr schedule, TargetAttr target) {
+  int64_t slots = target.getSms() * schedule.getWorkgroupsPerSm();
+  if (problem.seqQ <= 0 || problem.heads <= 0 || problem.seqK < kShortKeys ||
+      problem.hasPackedQueries || 2 * problem.countTiles(schedule) > slots)
+    return {};
+  SmallVector<int64_t> values(schedule.getValues());
+  values[AttentionAttr::persistent] =
+      static_cast<int64_t>(schedule::Persistent::None);
+  values[AttentionAttr::qStages] = 1;
+  values[AttentionAttr::oInShared] =
+      static_cast<int64_t>(schedule::OutputPath::Registers);
+  auto divisible = AttentionAttr::get(target.getContext(), values);
+  return checkLegal(problem, divisible, target) ? AttentionAttr() : divisible;
+}
+
 /// splitKeys() with a kernel that merges.
 static AttentionAttr chooseSplits(const AttentionProblem &problem,
-                                  AttentionAttr schedule, TargetAttr target) {
-  if (!schedule || !hasFewQueries(problem))
-    return schedule;
+                                  AttentionAttr whole, TargetAttr target) {
+  if (!whole)
+    return whole;
+  bool isFew = hasFewQueries(problem);
+  AttentionAttr schedule =
+      isFew ? whole : makeDivisible(problem, whole, target);
+  if (!schedule)
+    return whole;
   int64_t tiles = problem.countTiles(schedule);
   int64_t slots = target.getSms() * schedule.getWorkgroupsPerSm();
   // There is no room for the next tile where warpgroups share columns, or
   // workgroups an SM.
   bool isFull = schedule.getWarpsN() > 1 || schedule.getWorkgroupsPerSm() > 1;
-  if (problem.hasKeyLengths &&
+  if (isFew && problem.hasKeyLengths &&
       (schedule.getPersistent() == schedule::Persistent::Dynamic ||
        (isFull && 2 * tiles > slots))) {
     if (AttentionAttr shared = shareKeys(problem, schedule, target))
@@ -100,18 +123,20 @@ static AttentionAttr chooseSplits(const AttentionProblem &problem,
   int64_t keys = problem.meanKeys ? problem.meanKeys : problem.seqK;
   auto blocks =
       static_cast<int64_t>(llvm::divideCeil(keys, schedule.getBlockN()));
-  // What starting a tile and merging cost, in the time of a block.
-  constexpr int64_t kStart = 2, kMerge = 3;
+  // What starting a tile and merging cost, in the time of a block, which is
+  // longer where few queries wait for memory than where many are multiplied.
+  constexpr int64_t kStart = 2;
+  const int64_t merge = isFew ? 3 : 12;
   // By how much parts must be faster, in percent.
   constexpr int64_t kMargin = 125;
   auto getTime = [&](int64_t splits) {
     auto rounds =
         static_cast<int64_t>(llvm::divideCeil(tiles * splits, running));
     auto steps = static_cast<int64_t>(llvm::divideCeil(blocks, splits));
-    return rounds * (steps + kStart) + (splits > 1 ? kMerge : 0);
+    return rounds * (steps + kStart) + (splits > 1 ? merge : 0);
   };
   SmallVector<int64_t> values(schedule.getValues());
-  AttentionAttr best = schedule;
+  AttentionAttr best = whole;
   int64_t bestTime = getTime(1) * 100 / kMargin;
   for (int64_t splits :
        AttentionAttr::getSet().knobs[AttentionAttr::splitK].domain) {
