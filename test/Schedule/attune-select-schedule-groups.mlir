@@ -117,9 +117,9 @@ func.func @long_masked_128(%q: tensor<1x16x8192x128xbf16>) -> tensor<1x16x8192x1
 // Long rows pay for taller tiles with smaller blocks.
 // CHECK-LABEL: func.func @long_128
 // CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, persistent = dynamic>)
-func.func @long_128(%q: tensor<1x1x8192x128xbf16>) -> tensor<1x1x8192x128xbf16> {
-  %o = attn.attention %q, %q, %q : tensor<1x1x8192x128xbf16>, tensor<1x1x8192x128xbf16>, tensor<1x1x8192x128xbf16>
-  return %o : tensor<1x1x8192x128xbf16>
+func.func @long_128(%q: tensor<1x16x8192x128xbf16>) -> tensor<1x16x8192x128xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>
+  return %o : tensor<1x16x8192x128xbf16>
 }
 
 // But not where their length is not known.
