@@ -267,22 +267,24 @@ static Operation *findLastRead(GetOp get) {
   return last;
 }
 
-/// Moves releases of what others read for longer to behind the own last read.
-static void hoistReleases(Region &program) {
-  program.walk([](ReleaseOp release) {
-    if (!release.getAfter().empty())
+/// Moves a release of what others read for longer to behind the own last read.
+static void hoist(ReleaseOp release) {
+  if (!release.getAfter().empty())
+    return;
+  Operation *last = nullptr;
+  for (Operation *user : release.getChannel().getUsers()) {
+    auto get = dyn_cast<GetOp>(user);
+    if (!get || get.getElement() != release.getElement())
+      continue;
+    Operation *read =
+        get->getBlock() == release->getBlock() ? findLastRead(get) : nullptr;
+    if (!read)
       return;
-    for (Operation *user : release.getChannel().getUsers()) {
-      auto get = dyn_cast<GetOp>(user);
-      if (!get || get->getBlock() != release->getBlock() ||
-          get.getElement() != release.getElement())
-        continue;
-      Operation *last = findLastRead(get);
-      if (last && last->isBeforeInBlock(release))
-        release->moveAfter(last);
-      return;
-    }
-  });
+    if (!last || last->isBeforeInBlock(read))
+      last = read;
+  }
+  if (last && last->isBeforeInBlock(release))
+    release->moveAfter(last);
 }
 
 void RoleSlice::run() {
@@ -301,7 +303,7 @@ void RoleSlice::run() {
         })));
   });
   prune(program.front());
-  hoistReleases(program);
+  program.walk(hoist);
 }
 
 void tile::keepSlice(Region &program, function_ref<bool(Operation *)> isOwn) {
