@@ -80,9 +80,16 @@ TEST_F(HeadPackingTest, RowsAreThoseOfOneMatrix) {
   llvm::StringRef strided = ", #attn.strided<[4096, 512, 64, 1]>";
   EXPECT_EQ(count("2x8x1x64", "2x2x96x64", 16, "", 1, strided), 4);
   EXPECT_EQ(count("2x8x2x64", "2x2x96x64", 16, "", 1, strided), 1);
-  // Boxes are of one row of each head.
+}
+
+TEST_F(HeadPackingTest, BoxesHaveHeadsAndQueries) {
   EXPECT_EQ(count("2x8x1x64", "2x2x96x64", 64, "", 4), 4);
-  EXPECT_EQ(count("2x8x2x64", "2x2x96x64", 64, "", 4), 1);
+  EXPECT_EQ(count("2x8x2x64", "2x2x96x64", 64, "", 4), 4);
+  EXPECT_EQ(count("2x8x32x64", "2x2x96x64", 64, "", 4), 2);
+  EXPECT_EQ(count("2x8x33x64", "2x2x96x64", 64, "", 4), 1);
+  EXPECT_EQ(count("2x2x8x64", "2x96x2x64", 64, "order(bshd)", 4), 4);
+  llvm::StringRef strided = ", #attn.strided<[4096, 512, 64, 1]>";
+  EXPECT_EQ(count("2x8x2x64", "2x2x96x64", 64, "", 4, strided), 4);
 }
 
 TEST_F(HeadPackingTest, MasksAreThoseOfAllHeads) {
