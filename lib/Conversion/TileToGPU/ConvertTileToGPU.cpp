@@ -42,8 +42,8 @@ using namespace attune;
 /// does not know of what follows from memory, as lengths are. Slots are counted
 /// by them, and the descriptors of MMAs are to be in registers of a warp: each
 /// is moved there from one of lanes where that is not known.
-static void takeFirstLanes(gpu::GPUFuncOp kernel,
-                           const KernelContext &context) {
+static void makeLoopsUniform(gpu::GPUFuncOp kernel,
+                             const KernelContext &context) {
   bool readsNumbers = false;
   SetVector<scf::ForOp> loops;
   kernel.walk([&](Operation *op) {
@@ -98,7 +98,7 @@ static void markManyOperands(gpu::GPUFuncOp kernel) {
 
 static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    const KernelContext &context) {
-  takeFirstLanes(kernel, context);
+  makeLoopsUniform(kernel, context);
   markManyOperands(kernel);
   MLIRContext *mlirContext = kernel.getContext();
   TypeConverter converter;

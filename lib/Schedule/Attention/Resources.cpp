@@ -241,10 +241,9 @@ static void addHandedOver(const AttentionProblem &problem,
     layout.addRing(1, factors, rows);
 }
 
-/// A ring of tiles that the copy engine moves, or warpgroups multiply.
-static void addTiles(Type element, int64_t stages, int64_t rows,
-                     int64_t columns, bool byWarpgroups, TargetAttr target,
-                     tile::SharedMemoryLayout &layout) {
+void attune::addTiles(Type element, int64_t stages, int64_t rows,
+                      int64_t columns, bool byWarpgroups, TargetAttr target,
+                      tile::SharedMemoryLayout &layout) {
   int64_t atomColumns =
       byWarpgroups ? target.getSwizzleAtom(columns, element) : 0;
   layout.addRing(stages, rows * columns * element.getIntOrFloatBitWidth() / 8,
@@ -257,9 +256,7 @@ static void addRestaged(const AttentionProblem &problem,
                         const AttentionKnobs &schedule, TargetAttr target,
                         tile::SharedMemoryLayout &layout) {
   MmaAtomAttr atom = findAtom(problem, schedule, target);
-  int64_t dV = getPaddedHeadDims(problem, atom).v, keys = schedule.getBlockN(),
-          parts = static_cast<int64_t>(
-              getOutputParts(problem, schedule, target).size());
+  int64_t dV = getPaddedHeadDims(problem, atom).v, keys = schedule.getBlockN();
   auto add = [&](Type element, int64_t rows, int64_t columns) {
     addTiles(element, kRestagedStages, rows, columns, /*byWarpgroups=*/true,
              target, layout);
@@ -270,8 +267,8 @@ static void addRestaged(const AttentionProblem &problem,
     for (ColumnPart part : getKeyParts(problem, schedule, target))
       add(problem.getMultipliedType(schedule), keys, part.count);
   if (widensValues(problem, schedule) && !problem.isLatent)
-    for (int64_t i = 0; i < parts; ++i)
-      add(problem.getWeightType(), keys, dV / parts);
+    for (ColumnPart part : getOutputParts(problem, schedule, target))
+      add(problem.getWeightType(), keys, part.count);
   if (hasRestagingRole(problem, schedule, target))
     for (int64_t i = 0; i < problem.numbersOfKey; ++i)
       layout.addRing(kRestagedStages,

@@ -137,15 +137,8 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
     }
     return layout.getBytes();
   }
-  auto addTiles = [&](Type element, int64_t stages, int64_t rows,
-                      int64_t columns) {
-    int64_t atomColumns =
-        byWarpgroups ? target.getSwizzleAtom(columns, element) : 0;
-    layout.addRing(stages, rows * columns * element.getIntOrFloatBitWidth() / 8,
-                   atomColumns);
-  };
   auto add = [&](int64_t stages, int64_t rows, int64_t columns) {
-    addTiles(type, stages, rows, columns);
+    addTiles(type, stages, rows, columns, byWarpgroups, target, layout);
   };
   for (auto [columns, isOwned] : sides) {
     if (isOwned)
@@ -161,7 +154,8 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
       bool ownsKeys = kernel.owns == MaskDim::Key;
       addTiles(IntegerType::get(target.getContext(), tile.bits), tileStages,
                ownsKeys ? kernel.visited : kernel.owned,
-               ownsKeys ? kernel.owned : kernel.visited);
+               ownsKeys ? kernel.owned : kernel.visited, byWarpgroups, target,
+               layout);
     }
   if (int64_t bytes = getAddedBytes(problem, schedule, kernel, target))
     layout.addTiles(bytes);

@@ -12,6 +12,10 @@
 #include "attune/Schedule/TunableOpInterface.h"
 #include "attune/Schedule/WarpBudget.h"
 
+namespace attune::tile {
+class SharedMemoryLayout;
+} // namespace attune::tile
+
 namespace attune {
 
 /// What makes a schedule, and what reads one.
@@ -238,6 +242,11 @@ int64_t getThreads(const AttentionKnobs &schedule, tile::TargetAttr target);
 /// exchanged where these are as many as multiply together; nothing otherwise.
 std::optional<RoleRegisters> getRoleRegisters(const AttentionKnobs &schedule,
                                               tile::TargetAttr target);
+
+/// Adds a ring of tiles that the copy engine moves, or warpgroups multiply.
+void addTiles(mlir::Type element, int64_t stages, int64_t rows, int64_t columns,
+              bool byWarpgroups, tile::TargetAttr target,
+              tile::SharedMemoryLayout &layout);
 
 /// Bytes of shared memory that a workgroup uses.
 int64_t getSharedBytes(const AttentionProblem &problem,

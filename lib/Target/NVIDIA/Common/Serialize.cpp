@@ -7,6 +7,7 @@
 #include "MachineCode.h"
 #include "NVIDIA.h"
 #include "Ptxas.h"
+#include "SharedPointer.h"
 #include "attune/Dialect/WGMMA/IR/WGMMA.h"
 #include "attune/Target/AssemblyEmitter.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
@@ -14,6 +15,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -76,7 +78,7 @@ static void keepStartOfSharedMemory(LLVM::LLVMFuncOp kernel) {
     auto start = dyn_cast<LLVM::AddressOfOp>(op);
     if (start &&
         cast<LLVM::LLVMPointerType>(start.getType()).getAddressSpace() ==
-            static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
+            nvidia::kSharedSpace)
       starts.push_back(start);
   });
   auto names = llvm::map_range(starts, [](LLVM::AddressOfOp start) {

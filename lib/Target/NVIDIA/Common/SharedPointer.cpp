@@ -5,6 +5,7 @@
 #include "SharedPointer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -16,6 +17,14 @@ Value nvidia::constantI32(OpBuilder &b, Location loc, int64_t value) {
 
 Value nvidia::toI32(OpBuilder &b, Location loc, Value index) {
   return b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), index);
+}
+
+Value nvidia::reduceToUniform(OpBuilder &b, Location loc, Value word) {
+  constexpr int64_t kAllLanes = -1;
+  return NVVM::ReduxOp::create(b, loc, b.getI32Type(), word,
+                               NVVM::ReduxKind::OR,
+                               constantI32(b, loc, kAllLanes), /*abs=*/false,
+                               /*nan=*/false);
 }
 
 Value nvidia::sharedAddress(OpBuilder &b, Location loc, Value buffer,

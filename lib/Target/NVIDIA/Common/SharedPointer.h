@@ -16,6 +16,13 @@ mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value toI32(mlir::OpBuilder &builder, mlir::Location loc,
                   mlir::Value index);
 
+/// The word, which is the same in all lanes of a warp, all of which ask, in a
+/// register of the warp: redux.sync, PTX ISA 9.7.13.7, whose result the
+/// assembler takes for what it is, where that of a shuffle is moved there each
+/// time that it is wanted. No compiler moves it out of a loop.
+mlir::Value reduceToUniform(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value word);
+
 /// The address, an index, of the element at `offset` (null for 0) of the first
 /// one of a buffer in workgroup memory; and a pointer to it.
 mlir::Value sharedAddress(mlir::OpBuilder &builder, mlir::Location loc,

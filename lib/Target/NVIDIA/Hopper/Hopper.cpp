@@ -6,6 +6,7 @@
 #include "../Common/Baseline.h"
 #include "../Common/MBarriers.h"
 #include "../Common/RegisterRoles.h"
+#include "../Common/SharedPointer.h"
 #include "../Common/TensorCopyEngine.h"
 #include "WarpgroupMatrixUnit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,16 +22,10 @@ public:
   const CopyEngine *getCopyEngine() const override { return &copyEngine; }
   const Barriers *getBarriers() const override { return &barriers; }
   const WarpRoles *getWarpRoles() const override { return &roles; }
-  /// PTX ISA 9.7.13.7, redux.sync, whose result the assembler takes for what it
-  /// is; that of a shuffle it moves there each time that it is wanted.
   Value emitUniform(OpBuilder &b, Location loc, tile::TargetAttr,
                     Value value) const override {
-    Type word = b.getI32Type();
-    Value all = arith::ConstantIntOp::create(b, loc, word, -1);
-    Value number = b.createOrFold<arith::IndexCastOp>(loc, word, value);
-    number = NVVM::ReduxOp::create(b, loc, word, number, NVVM::ReduxKind::OR,
-                                   all, /*abs=*/false, /*nan=*/false);
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(), number);
+    Value word = nvidia::reduceToUniform(b, loc, nvidia::toI32(b, loc, value));
+    return arith::IndexCastOp::create(b, loc, b.getIndexType(), word);
   }
   /// PTX ISA 9.7.13.13, griddepcontrol.
   bool startsEarly() const override { return true; }

@@ -45,11 +45,8 @@ public:
                                arith::ConstantIndexOp::create(b, loc, distance))
                          : Value();
     Value address = toI32(b, loc, sharedAddress(b, loc, buffer, offset));
-    // No compiler moves a reduction out of a loop.
     if (stays)
-      address = NVVM::ReduxOp::create(
-          b, loc, b.getI32Type(), address, NVVM::ReduxKind::OR,
-          constantI32(b, loc, -1), /*abs=*/false, /*nan=*/false);
+      address = reduceToUniform(b, loc, address);
     // Addresses in descriptors have 18 bits, in units of 16 bytes.
     Value low =
         arith::AndIOp::create(b, loc, address, constantI32(b, loc, 0x3FFFF));
