@@ -32,6 +32,25 @@ std::pair<Value, Value> TargetModel::emitBothOfPair(OpBuilder &, Location,
   return {};
 }
 
+Value TargetModel::emitSigns(OpBuilder &b, Location loc, Value low,
+                             unsigned lowByte, Value high,
+                             unsigned highByte) const {
+  constexpr unsigned kWord = 32, kHalf = 16, kByte = 8;
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, b.getI32Type(), value);
+  };
+  auto spread = [&](Value word, unsigned byte) -> Value {
+    Value highest = arith::ShLIOp::create(b, loc, word,
+                                          constant(kWord - kByte * (byte + 1)));
+    return arith::ShRSIOp::create(b, loc, highest, constant(kWord - 1));
+  };
+  Value upper =
+      arith::ShLIOp::create(b, loc, spread(high, highByte), constant(kHalf));
+  Value lower =
+      arith::ShRUIOp::create(b, loc, spread(low, lowByte), constant(kHalf));
+  return arith::OrIOp::create(b, loc, upper, lower);
+}
+
 Value TargetModel::emitLoad(OpBuilder &, Location, const TileLoad &) const {
   return {};
 }

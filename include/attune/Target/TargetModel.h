@@ -174,6 +174,12 @@ public:
   emitBothOfPair(mlir::OpBuilder &builder, mlir::Location loc,
                  mlir::Value vector, int64_t laneBit) const;
 
+  /// A word whose lower half has the highest bit of a byte of `low` everywhere,
+  /// and whose upper half that of one of `high`; bytes count from the lowest.
+  virtual mlir::Value emitSigns(mlir::OpBuilder &builder, mlir::Location loc,
+                                mlir::Value low, unsigned lowByte,
+                                mlir::Value high, unsigned highByte) const;
+
   /// Emits the chip's own load of a part of a tile. Null where it has none; the
   /// caller then emits a plain one.
   virtual mlir::Value emitLoad(mlir::OpBuilder &builder, mlir::Location loc,

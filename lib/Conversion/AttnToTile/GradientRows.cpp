@@ -24,6 +24,16 @@ std::optional<attn::Dropout> attune::readDropout(ImplicitLocOpBuilder &b,
   });
 }
 
+Value attune::drawIsKept(OpBuilder &inner, Location loc,
+                         const attn::Dropout &dropout, Value batch, Value head,
+                         Value heads, Value query, Value key) {
+  const PhiloxSeed &seed = dropout.getSeed();
+  return tile::IsKeptOp::create(
+      inner, loc, query, key,
+      attn::Dropout::getHead(inner, loc, batch, head, heads), seed.key[0],
+      seed.key[1], seed.offset, dropout.getThreshold());
+}
+
 Value attune::viewNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
                           Value head) {
   auto type = cast<MemRefType>(buffer.getType());

@@ -160,7 +160,7 @@ Value GradientBuilder::makeWeights(Value scores, Value shifts, Value first) {
         auto [query, key] =
             locateElement(inner, loc, args.drop_front(2), first);
         Value isKept =
-            dropout->isKept(inner, loc, batch, headQ, headsQ, query, key);
+            drawIsKept(inner, loc, *dropout, batch, headQ, headsQ, query, key);
         return arith::SelectOp::create(
             inner, loc, isKept, weight,
             arith::NegFOp::create(inner, loc, weight));

@@ -360,7 +360,7 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
   auto isKept = [&](OpBuilder &inner, Location loc, ValueRange args) {
     auto [head, query] = at.locateRow(inner, loc, args[0], /*clamp=*/false);
     Value key = source->getKey(inner, loc, place, args[1], /*clamp=*/false);
-    return dropout->isKept(inner, loc, at.batch, head, headsQ, query, key);
+    return drawIsKept(inner, loc, *dropout, at.batch, head, headsQ, query, key);
   };
   auto getZero = [&](OpBuilder &inner, Location loc, ValueRange args) {
     return keyRows.zerosOfWeights

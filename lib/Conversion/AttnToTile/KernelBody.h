@@ -93,6 +93,13 @@ std::optional<attn::Dropout> readDropout(mlir::ImplicitLocOpBuilder &b,
                                          attn::AttentionOpInterface op,
                                          const KernelInputs &inputs);
 
+/// Whether a weight is kept, in a tile.map: of a batch, query head, query and
+/// key, all indices, and of so many heads.
+mlir::Value drawIsKept(mlir::OpBuilder &inner, mlir::Location loc,
+                       const attn::Dropout &dropout, mlir::Value batch,
+                       mlir::Value head, mlir::Value heads, mlir::Value query,
+                       mlir::Value key);
+
 /// Emits, at the builder's insertion point inside a gpu.func, the computation
 /// of one query tile of one head: online softmax over the visible key blocks.
 /// Expects an op whose short forms were expanded.

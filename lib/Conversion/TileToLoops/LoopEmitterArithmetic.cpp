@@ -85,8 +85,15 @@ void LoopEmitter::emitMap(tile::MapOp op) {
     for (auto [argument, index] : llvm::zip_equal(
              body.getArguments().drop_front(inputs.size()), indices))
       mapping.map(argument, index);
-    for (Operation &nested : body.without_terminator())
-      builder.clone(nested, mapping);
+    for (Operation &nested : body.without_terminator()) {
+      if (auto draw = dyn_cast<tile::IsKeptOp>(nested))
+        mapping.map(draw.getResult(),
+                    tile::IsKeptOp::expand(builder, draw, [&](Value operand) {
+                      return mapping.lookupOrDefault(operand);
+                    }));
+      else
+        builder.clone(nested, mapping);
+    }
     Value value = cast<tile::YieldOp>(body.getTerminator()).getValue();
     store(mapping.lookupOrDefault(value), result, indices);
   });

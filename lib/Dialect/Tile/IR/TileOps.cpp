@@ -4,6 +4,7 @@
 
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/IR/Widening.h"
+#include "attune/Support/Philox.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 
@@ -397,7 +398,8 @@ LogicalResult MapOp::verifyRegions() {
                            << argument.getArgNumber()
                            << " to be index, but got " << argument.getType();
   WalkResult scalar = getBody().walk([&](Operation *op) {
-    if (op == block.getTerminator() || !isa<TileDialect>(op->getDialect()))
+    if (op == block.getTerminator() || isa<IsKeptOp>(op) ||
+        !isa<TileDialect>(op->getDialect()))
       return WalkResult::advance();
     op->emitOpError() << "expects no tiles inside of a '" << getOperationName()
                       << "'";
@@ -411,6 +413,15 @@ LogicalResult MapOp::verifyRegions() {
     return yield.emitOpError() << "expects a value of type "
                                << getResult().getType().getElementType();
   return success();
+}
+
+Value IsKeptOp::expand(OpBuilder &builder, IsKeptOp op,
+                       function_ref<Value(Value)> lookup) {
+  PhiloxSeed seed{{lookup(op.getSeed0()), lookup(op.getSeed1())},
+                  lookup(op.getOffset())};
+  return Philox(op.getLoc(), builder)
+      .isKept(seed, lookup(op.getHead()), lookup(op.getQuery()),
+              lookup(op.getKey()), static_cast<int64_t>(op.getThreshold()));
 }
 
 /// A 1-D tile with an element for each place along dimension `dim` of a 2-D

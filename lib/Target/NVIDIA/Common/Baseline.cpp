@@ -305,6 +305,20 @@ static bool readsBytesByColumns(const SharedRead &read) {
   });
 }
 
+Value BaselineTarget::emitSigns(OpBuilder &b, Location loc, Value low,
+                                unsigned lowByte, Value high,
+                                unsigned highByte) const {
+  // Of a digit, the lower bits say which byte, and the highest one that its
+  // sign is meant.
+  constexpr unsigned kSign = 8, kOfHigh = 4;
+  int64_t selector =
+      0x11 * (kSign | lowByte) + 0x1100 * (kSign | kOfHigh | highByte);
+  return NVVM::PermuteOp::create(
+      b, loc, b.getI32Type(), low, high,
+      arith::ConstantIntOp::create(b, loc, b.getI32Type(), selector),
+      NVVM::PermuteMode::DEFAULT);
+}
+
 /// Reads two neighbours at once, and puts those of four rows into two words,
 /// by prmt (PTX ISA, "prmt"): LLVM takes vectors apart byte by byte.
 static Value readBytesByColumns(OpBuilder &b, Location loc,

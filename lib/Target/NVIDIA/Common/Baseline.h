@@ -24,6 +24,9 @@ public:
   mlir::Value emitFirstLane(mlir::OpBuilder &builder, mlir::Location loc,
                             tile::TargetAttr target,
                             mlir::Value value) const override;
+  mlir::Value emitSigns(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value low, unsigned lowByte, mlir::Value high,
+                        unsigned highByte) const override;
   void emitAsyncCopy(mlir::OpBuilder &builder, mlir::Location loc,
                      const AsyncCopy &copy) const override;
   void emitAsyncCommit(mlir::OpBuilder &builder,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which weights dropout keeps, as arithmetic on scalars: references and kernels
-// have the same, and so drop the same ones.
+// What dropout of an op draws its random numbers from.
 
 #ifndef ATTUNE_DIALECT_ATTN_IR_DROPOUT_H
 #define ATTUNE_DIALECT_ATTN_IR_DROPOUT_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Support/Philox.h"
 
 namespace attune::attn {
 
@@ -22,12 +22,17 @@ public:
   mlir::Value isKept(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value b, mlir::Value h, mlir::Value heads,
                      mlir::Value m, mlir::Value n) const;
+  const PhiloxSeed &getSeed() const { return seed; }
+  /// How many of kDropoutSteps are dropped.
+  int64_t getThreshold() const { return threshold; }
+  /// The number of a head among those of all batches, 32 bits.
+  static mlir::Value getHead(mlir::OpBuilder &builder, mlir::Location loc,
+                             mlir::Value b, mlir::Value h, mlir::Value heads);
   /// What weights that are kept are multiplied by.
   static float getScale(AttentionOpInterface op);
 
 private:
-  /// Of 32 bits each.
-  mlir::Value seed[2], offset;
+  PhiloxSeed seed;
   int64_t threshold;
 };
 

@@ -4,6 +4,7 @@
 #define ATTUNE_DIALECT_TILE_OPS_TD
 
 include "attune/Dialect/Tile/IR/TileMemoryOps.td"
+include "attune/Dialect/Tile/IR/TileRandomOps.td"
 include "attune/Dialect/Tile/IR/TileRegisterOps.td"
 include "attune/Dialect/Tile/IR/TileRoleOps.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
