@@ -133,32 +133,6 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What is made of random numbers is made for eight registers and then for the others: many products at once take many registers.
-  // CHECK-LABEL: gpu.func @draws
-  gpu.func @draws(%m: memref<32x32xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
-    // CHECK: arith.mului_extended {{.*}} : vector<2xi32>
-    // CHECK: arith.addf {{.*}} : vector<8xf32>
-    // CHECK: arith.mului_extended {{.*}} : vector<2xi32>
-    // CHECK: arith.addf {{.*}} : vector<8xf32>
-    // CHECK-NOT: mului_extended
-    %c0 = arith.constant 0 : index
-    %zero = arith.constant 0.0 : f32
-    %t = tile.fill %zero : f32 -> !wide
-    %a = tile.map(%t) {
-    ^bb0(%x: f32, %i: index, %j: index):
-      %c-2 = arith.constant -2 : index
-      %factor = arith.constant 77 : i32
-      %group = arith.andi %j, %c-2 : index
-      %number = arith.index_cast %group : index to i32
-      %low, %high = arith.mului_extended %number, %factor : i32
-      %f = arith.bitcast %high : i32 to f32
-      %y = arith.addf %x, %f : f32
-      tile.yield %y : f32
-    } : (!wide) -> !wide
-    tile.store %a, %m[%c0, %c0] : !wide, memref<32x32xf32>
-    gpu.return
-  }
-
   // Registers first, as a tree, then the four lanes that share a row.
   // CHECK-LABEL: gpu.func @reduce
   gpu.func @reduce(%m: memref<32x8xf32>, %out: memref<32xf32>) kernel
