@@ -23,6 +23,11 @@ func.func @producer_of_one_warp(%q: !t, %lse: !lse) -> !t {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
+func.func @boxes_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {
+  // expected-error @below {{boxes-of-lengths: expects mma-warps to be 1 for gradients of batches of different lengths, but got 4}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) key_lengths(%lengths : tensor<?xi32>) schedule(<mmaWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
 func.func @half_a_group(%q: !t, %lse: !lse) -> !t {
   // expected-error @below {{warps-per-mma: expects kv-warps to be a multiple of 4, the warps of an MMA, but got 2}}
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<mmaWarps = 4, kvWarps = 2, kvBlockN = 32>) : !t, !t, !t, !t, !lse, !t

@@ -339,12 +339,6 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
   problem.alibi = alibi;
   problem.sinks = sinks;
   problem.lse = lse;
-  for (const cl::opt<bool> *lengths :
-       {&queryLengths, &keyLengths, &packedQueries, &packedKeys})
-    if (grad && *lengths)
-      return makeError("expects no --{0} with --grad, for gradients of batches "
-                       "of different lengths are not there",
-                       lengths->ArgStr);
   if (grad && pageSize)
     return makeError("expects no --page-size with --grad, for gradients of "
                      "keys in pages are not there");
@@ -356,8 +350,8 @@ AttentionOptions::getProblem(const CommonOptions &common) const {
                      "key with --latent, but got {1}",
                      problem.headDimQK, problem.headDimV);
   if (grad && batchInvariant)
-    return makeError("expects no --batch-invariant with --grad, for gradients "
-                     "of batches of different lengths are not there");
+    return makeError("expects no --batch-invariant with --grad, for bits of "
+                     "gradients depend on other batches");
   if (packedKeys && pageSize)
     return makeError("expects --packed-keys or --page-size, but got both");
   if (pageSize < 0)

@@ -58,6 +58,39 @@ Value GradientBuilder::getVisitedBytes(const TileCounts &counts) {
       ofHead, b.createOrFold<arith::DivUIOp>(heads, counts.headsKV));
 }
 
+Value GradientBuilder::findBatch(Value tile, Value size) {
+  auto load = [&](Value buffer, Value place) -> Value {
+    return memref::LoadOp::create(b, buffer, place);
+  };
+  Value starts = ownsKeys ? operands.keyStarts : operands.queryStarts;
+  PackedRows packed;
+  if (starts) {
+    packed = findPackedRows(b, starts, size, kernel.owned, tile);
+    batch = packed.batch;
+    tile = packed.tile;
+    afterOwned = packed.after;
+  }
+  // Of packed rows behind the last batch, findPackedRows() knows the place.
+  auto find = [&](MaskDim dim, Value ofStarts, Value lengths, Value all) {
+    bool isFound = packed.first && dim == kernel.owns;
+    attn::BatchRows rows =
+        attn::getBatchRows(b, isFound ? Value() : ofStarts, lengths, batch,
+                           isFound ? packed.room : all, load);
+    if (isFound)
+      rows.first = packed.first;
+    return rows;
+  };
+  queries =
+      find(MaskDim::Query, operands.queryStarts, operands.queryLengths, seqQ);
+  keys = find(MaskDim::Key, operands.keyStarts, operands.keyLengths, seqK);
+  seqQ = queries.length;
+  seqK = keys.length;
+  for (Region *region : {&op.getScore(), &op.getMask()})
+    if (!region->empty())
+      cloneOfArgument(b, attn::getBatchArgument(*region), batch, captures);
+  return tile;
+}
+
 void GradientBuilder::locate() {
   seqQ = boundSize(b, size(operands.query, op.getSeqPos()),
                    attn::getQueryFacts(op));
@@ -65,10 +98,17 @@ void GradientBuilder::locate() {
       boundSize(b, size(operands.key, op.getSeqPos()), attn::getKeyFacts(op));
   Value length = ownsKeys ? seqK : seqQ;
   Value headsKV = size(operands.key, op.getHeadPos());
+  Value tiles =
+      b.createOrFold<arith::CeilDivUIOp>(length, constant(kernel.owned));
+  if (Value starts = ownsKeys ? operands.keyStarts : operands.queryStarts)
+    // As many as findPackedRows() may number.
+    tiles = b.createOrFold<arith::AddIOp>(
+        tiles, b.createOrFold<memref::DimOp>(starts, 0));
+  bool countsKeys = ownsKeys && op.hasLengths();
   TileCounts counts{
-      b.createOrFold<arith::CeilDivUIOp>(length, constant(kernel.owned)),
-      ownsKeys ? headsKV : size(operands.query, op.getHeadPos()), headsKV,
-      size(operands.query, op.getBatchPos())};
+      tiles, ownsKeys ? headsKV : size(operands.query, op.getHeadPos()),
+      headsKV,
+      size(countsKeys ? operands.key : operands.query, op.getBatchPos())};
   Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
   if (!op.hasMask()) {
     Value ofHeads = b.createOrFold<arith::MulIOp>(counts.tiles, counts.headsQ);
@@ -89,10 +129,21 @@ void GradientBuilder::locate() {
   batch = tile.batch;
   headOwned = tile.headQ;
   headKV = tile.headKV;
+  if (op.hasLengths()) {
+    tile.tile = findBatch(tile.tile, length);
+    length = ownsKeys ? seqK : seqQ;
+  }
   firstOwned = arith::MulIOp::create(b, tile.tile, constant(kernel.owned));
   Value after = arith::AddIOp::create(b, firstOwned, constant(kernel.owned));
   lastOwned = arith::SubIOp::create(b, arith::MinSIOp::create(b, after, length),
                                     constant(1));
+  if (!hasEnd(kernel.owns))
+    return;
+  // Rows behind the last one visit nothing.
+  Value exists =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstOwned, length);
+  Value &visited = ownsKeys ? seqQ : seqK;
+  visited = arith::SelectOp::create(b, exists, visited, constant(0));
 }
 
 Value GradientBuilder::loadShifts(int64_t rows, Value first) {
@@ -122,7 +173,14 @@ Value GradientBuilder::loadOwnNumbers(int64_t rows, Value buffer, Value first) {
     return createLoad(b, TileType::get({rows}, b.getF32Type()),
                       viewNumbers(b, buffer, batch, /*head=*/Value()),
                       {headQ, first}, kernel.stages);
-  return loadNumbers(b, rows, viewNumbers(b, buffer, batch, headQ), first);
+  if (!hasEnd(MaskDim::Query))
+    return loadNumbers(b, rows, viewNumbers(b, buffer, batch, headQ), first);
+  // Those of queries that do not exist are 0, as theirs are.
+  Value numbers =
+      viewRowNumbers(b, buffer, getBatch(MaskDim::Query), headQ,
+                     /*heads=*/1, getPlace(MaskDim::Query, queries.length),
+                     /*isPacked=*/true);
+  return loadNumbers(b, rows, numbers, getPlace(MaskDim::Query, first));
 }
 
 Value GradientBuilder::multiplyByKeys(Value grads) {
@@ -136,14 +194,15 @@ Value GradientBuilder::multiplyByKeys(Value grads) {
 
 Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value first = blocks.getFirst(b, block);
+  MaskDim dim = ownsKeys ? MaskDim::Query : MaskDim::Key;
   // Both products come first: one runs while weights are made of the other.
   Value rows =
-      load(kernel.visited, padded.qk, visitedRows, first, kernel.stages);
+      load(kernel.visited, padded.qk, visitedRows, dim, first, kernel.stages);
   tiles.load(b, kernel.owned, kernel.visited, firstOwned, first);
   Value zero = b.fill(scoreType, 0);
   Value products = multiply(ownedRows, rows, zero, /*transposeRhs=*/true);
   Value values =
-      load(kernel.visited, padded.v, visitedValues, first, kernel.stages);
+      load(kernel.visited, padded.v, visitedValues, dim, first, kernel.stages);
   Value weightGrads;
   if (kernel.sumsOwned)
     weightGrads = multiply(ownedValues, values, zero, /*transposeRhs=*/true);
@@ -181,22 +240,24 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
 
 Sums GradientBuilder::visitHead(Value head, Sums sums) {
   headQ = head;
-  visitedRows =
-      ownsKeys ? view(operands.query, headQ) : view(operands.key, headKV);
-  visitedValues = ownsKeys ? view(operands.outputGrad, headQ)
-                           : view(operands.value, headKV);
+  visitedRows = ownsKeys ? view(operands.query, MaskDim::Query, headQ)
+                         : view(operands.key, MaskDim::Key, headKV);
+  visitedValues = ownsKeys ? view(operands.outputGrad, MaskDim::Query, headQ)
+                           : view(operands.value, MaskDim::Key, headKV);
   if (kernel.addsQueries)
     visitedSums =
         viewHeads(b, kQuerySumsOrder, operands.querySums, batch, headQ);
-  tiles.enterTile(b, operands.captures, batch, headQ);
+  tiles.enterTile(b, captures, batch, headQ);
   addedTiles.clear();
   for (auto [tensor, sums] : llvm::zip(op.getWrt(), operands.tensorGrads))
     for (tensor::ExtractOp read : tileReads)
       if (read.getTensor() == tensor &&
           read->getParentRegion() == &op.getScore())
         addedTiles.emplace_back(read, tiles.view(b, read, sums));
+  KernelInputs known = operands;
+  known.captures = captures;
   std::unique_ptr<VisitedBlocks> blocks =
-      makeVisitedBlocks(b, op, operands, kernel.visited,
+      makeVisitedBlocks(b, op, known, kernel.visited,
                         {kernel.owns, batch, headQ, firstOwned, lastOwned,
                          ownsKeys ? seqQ : seqK});
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
@@ -213,9 +274,23 @@ Sums GradientBuilder::visitHead(Value head, Sums sums) {
 void GradientBuilder::finish(Value sums, Value gradient, double factor) {
   if (!gradient)
     return;
+  MaskDim dim = kernel.owns;
+  if (hasEnd(dim))
+    sums = b.map(
+        cast<TileType>(sums.getType()), sums,
+        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          Value row = arith::AddIOp::create(inner, loc, firstOwned, args[1]);
+          Value exists = arith::CmpIOp::create(
+              inner, loc, arith::CmpIPredicate::slt, row, getRows(dim).length);
+          return arith::SelectOp::create(inner, loc, exists, args[0],
+                                         TileBuilder::constant(inner, loc, 0));
+        });
   Value scaled = scaleToOperand(b, sums, op.getElementType(), factor);
-  tile::StoreOp::create(b, scaled, view(gradient, headOwned),
-                        ValueRange{firstOwned, constant(0)},
+  Value rows = viewHeads(b, op.getOrder(), gradient, getBatch(dim), headOwned);
+  if (afterOwned)
+    rows = limitRows(b, rows, afterOwned);
+  tile::StoreOp::create(b, scaled, rows,
+                        ValueRange{getPlace(dim, firstOwned), constant(0)},
                         /*accumulate=*/false, tile::StorePath::Direct);
 }
 
@@ -235,16 +310,19 @@ void GradientBuilder::build() {
   double scale = op.getEffectiveScale();
   if (!ownsKeys) {
     headQ = headOwned;
-    ownedRows = loadOwned(padded.qk, view(operands.query, headQ));
-    ownedValues = loadOwned(padded.v, view(operands.outputGrad, headQ));
+    ownedRows =
+        loadOwned(padded.qk, view(operands.query, MaskDim::Query, headQ));
+    ownedValues =
+        loadOwned(padded.v, view(operands.outputGrad, MaskDim::Query, headQ));
     ownedShifts = loadShifts(kernel.owned, firstOwned);
     ownedDeltas = loadDeltas(kernel.owned, firstOwned);
     finish(visitHead(headOwned, sums).front(), operands.queryGrad, scale);
     return;
   }
-  ownedRows = loadOwned(padded.qk, view(operands.key, headOwned));
+  ownedRows = loadOwned(padded.qk, view(operands.key, MaskDim::Key, headOwned));
   if (kernel.sumsOwned)
-    ownedValues = loadOwned(padded.v, view(operands.value, headOwned));
+    ownedValues =
+        loadOwned(padded.v, view(operands.value, MaskDim::Key, headOwned));
   int64_t headsQ = op.getHeadsQ();
   if (ShapedType::isStatic(headsQ) && headsQ == op.getHeadsKV()) {
     sums = visitHead(headOwned, sums);

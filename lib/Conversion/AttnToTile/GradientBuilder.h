@@ -15,6 +15,7 @@
 #include "attune/Conversion/RegionClone.h"
 #include "attune/Dialect/Attn/Analysis/RegionTiles.h"
 #include "attune/Dialect/Attn/IR/ScoreGradient.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "attune/Schedule/AttentionGrad/Legality.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -39,7 +40,8 @@ public:
         scoreType(tile::TileType::get({kernel.owned, kernel.visited},
                                       b.getF32Type())),
         tileReads(findTiles(target)),
-        tiles(op, tileReads, countTileStages(target), ownsKeys) {}
+        tiles(op, tileReads, countTileStages(target), ownsKeys),
+        captures(operands.captures) {}
 
   void build();
 
@@ -53,6 +55,9 @@ private:
   }
   void planLoop(mlir::scf::ForOp loop);
   void locate();
+  /// Finds the rows of the batch that tile `tile` of what is owned is of, and
+  /// returns which of the batch's own tiles it is.
+  mlir::Value findBatch(mlir::Value tile, mlir::Value size);
   /// Of all query heads of a key head, or of keys and values.
   mlir::Value getVisitedBytes(const TileCounts &counts);
   /// The sums after all blocks of the query head.
@@ -116,14 +121,17 @@ private:
   mlir::Value multiplyByKeys(mlir::Value grads);
   void finish(mlir::Value sums, mlir::Value gradient, double factor);
 
+  /// From row `row` of the batch on.
   tile::LoadOp load(int64_t rows, int64_t columns, mlir::Value buffer,
-                    mlir::Value row, int64_t stages) {
+                    MaskDim dim, mlir::Value row, int64_t stages) {
     auto type = tile::TileType::get({rows, columns}, op.getElementType());
-    return createLoad(b, type, buffer, {row, constant(0)}, stages);
+    return createLoad(b, type, buffer, {getPlace(dim, row), constant(0)},
+                      stages);
   }
   mlir::Value loadOwned(int64_t columns, mlir::Value buffer) {
     tile::LoadOp owned =
-        load(kernel.owned, columns, buffer, firstOwned, /*stages=*/1);
+        load(kernel.owned, columns, buffer, kernel.owns, firstOwned,
+             /*stages=*/1);
     owned.setReadOnce(kernel.inRegisters);
     return owned;
   }
@@ -160,8 +168,28 @@ private:
   mlir::Value size(mlir::Value buffer, int64_t position) {
     return b.createOrFold<mlir::memref::DimOp>(buffer, position);
   }
-  mlir::Value view(mlir::Value buffer, mlir::Value head) {
-    return viewHeads(b, op.getOrder(), buffer, batch, head);
+  /// The queries or the keys of the batch.
+  const attn::BatchRows &getRows(MaskDim dim) const {
+    return dim == MaskDim::Query ? queries : keys;
+  }
+  bool hasEnd(MaskDim dim) {
+    return dim == MaskDim::Query ? op.getQueryStarts() || op.getQueryLengths()
+                                 : op.getKeyStarts() || op.getKeyLengths();
+  }
+  /// Where the batch lies in tensors, which packed ones share.
+  mlir::Value getBatch(MaskDim dim) {
+    return getRows(dim).first ? constant(0) : batch;
+  }
+  /// The place of a row of the batch along `s`.
+  mlir::Value getPlace(MaskDim dim, mlir::Value row) {
+    mlir::Value first = getRows(dim).first;
+    return first ? b.createOrFold<mlir::arith::AddIOp>(first, row) : row;
+  }
+  /// The rows of a head, of which those behind the batch are not read.
+  mlir::Value view(mlir::Value buffer, MaskDim dim, mlir::Value head) {
+    mlir::Value rows = viewHeads(b, op.getOrder(), buffer, getBatch(dim), head);
+    return hasEnd(dim) ? limitRows(b, rows, getPlace(dim, getRows(dim).length))
+                       : rows;
   }
 
   TileBuilder b;
@@ -175,13 +203,21 @@ private:
   tile::TileType scoreType;
   llvm::SmallVector<mlir::tensor::ExtractOp, 1> tileReads;
   RegionTiles tiles;
+  /// What regions capture, and what they compute of the batch alone.
+  mlir::IRMapping captures;
   /// Reads of tiles that are added to, and the part of the gradient that is the
   /// visited head's.
   llvm::SmallVector<std::pair<mlir::tensor::ExtractOp, mlir::Value>, 1>
       addedTiles;
   std::optional<attn::Dropout> dropout;
   mlir::Value headsQ;
-  mlir::Value seqQ, seqK, batch, firstOwned, lastOwned;
+  /// Those of the batch, and the queries and keys that the tile has of it.
+  attn::BatchRows queries, keys;
+  mlir::Value seqQ, seqK;
+  /// The place behind the rows that are the tile's to write; null where these
+  /// end with the tensor.
+  mlir::Value afterOwned;
+  mlir::Value batch, firstOwned, lastOwned;
   /// Of the tile: a key head, or a query head.
   mlir::Value headOwned, headKV;
   /// The query head that is visited, and what is owned and visited of it: of

@@ -11,8 +11,8 @@
 #include "GradientBody.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Dialect/Attn/Analysis/RegionTiles.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Interfaces/RuntimeVerifiableOpInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
@@ -67,8 +67,10 @@ private:
     return kernel.addArgument(
         outliner.makeOutput(cast<OpResult>(result), name));
   }
-  /// One workgroup for each tile of `rows` of a tensor of the op's order.
-  void setGrid(OutlinedKernel &kernel, Value buffer, int64_t rows);
+  /// One workgroup for each tile of `rows` of a tensor of the op's order, and
+  /// for each batch of packed ones, whose starts are not null.
+  void setGrid(OutlinedKernel &kernel, Value buffer, int64_t rows,
+               Value starts = {});
   void addDeltas();
   void addGradients(const GradientKernel &shape);
   /// Makes gradients of tensors 0, which `shape` adds to.
@@ -93,12 +95,13 @@ private:
 } // namespace
 
 void GradientOutliner::setGrid(OutlinedKernel &kernel, Value buffer,
-                               int64_t rows) {
+                               int64_t rows, Value starts) {
   HostProduct grid;
   for (auto [position, per] : {std::pair(op.getSeqPos(), rows),
                                {op.getHeadPos(), 1},
                                {op.getBatchPos(), 1}})
     grid.factors.push_back({buffer, position, per});
+  grid.factors.front().moreBuffer = starts;
   kernel.setGrid(std::move(grid));
 }
 
@@ -195,6 +198,14 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   operands.outputGrad = add(op.getOutputGrad(), "output_grad");
   if (op.getDropout())
     operands.dropout = add(op.getDropout(), "dropout");
+  for (auto [tensor, name, operand] :
+       {std::tuple<Value, StringRef, Value *>{
+            op.getQueryLengths(), "query_lengths", &operands.queryLengths},
+        {op.getKeyLengths(), "key_lengths", &operands.keyLengths},
+        {op.getQueryStarts(), "query_starts", &operands.queryStarts},
+        {op.getKeyStarts(), "key_starts", &operands.keyStarts}})
+    if (tensor)
+      *operand = add(tensor, name);
   operands.shifts = kernel.addArgument(shifts, launch::Access::Read);
   if (shape.sumsOwned)
     operands.deltas = kernel.addArgument(deltas, launch::Access::Read);
@@ -221,10 +232,15 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   WarpBudget budget = getBudget(op.getScheduleAttr(), shape);
   budget.mark(kernel.getFunction(), target);
   buildGradientBody(kernel.getBody(), op, operands, shape, atom, target);
+  bool hasStarts =
+      ownsKeys ? bool(op.getKeyStarts()) : bool(op.getQueryStarts());
   setGrid(kernel,
           ownsKeys ? getInput(op.getKey(), "key")
                    : getInput(op.getQuery(), "query"),
-          shape.owned);
+          shape.owned,
+          !hasStarts ? Value()
+          : ownsKeys ? getInput(op.getKeyStarts(), "key_starts")
+                     : getInput(op.getQueryStarts(), "query_starts"));
   kernel.setBlock(budget.getThreads(target));
 }
 
@@ -268,9 +284,8 @@ LogicalResult attune::outlineAttentionGrad(attn::AttentionGradOp op,
            << "expects an element type that '" << target.getChip()
            << "' has a matrix instruction for, but got " << op.getElementType();
   OpBuilder host(op);
-  cast<RuntimeVerifiableOpInterface>(*op).generateRuntimeVerification(
-      host, op.getLoc(),
-      [](Operation *, StringRef message) { return message.str(); });
+  // What starts hold is on the device.
+  attn::emitSizeChecks(host, op);
   GradientOutliner(op, target, atom, symbols).outline();
   return success();
 }

@@ -52,7 +52,7 @@ static Value extendByShift(OpBuilder &b, Location loc, Value element) {
 IRMapping GradientBuilder::mapScore(OpBuilder &inner, Location loc,
                                     Value product, ValueRange elements,
                                     Value first) {
-  IRMapping mapping = operands.captures;
+  IRMapping mapping = captures;
   tiles.map(op.getScore(), mapping, elements.drop_back(2));
   for (tensor::ExtractOp read : op.getScore().getOps<tensor::ExtractOp>())
     if (Value element = mapping.lookupOrNull(read.getResult()))
@@ -104,7 +104,7 @@ Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
               inner, loc, arith::CmpIPredicate::slt,
               locateElement(inner, loc, place, first).second, seqK);
         if (asks) {
-          IRMapping mapping = operands.captures;
+          IRMapping mapping = captures;
           tiles.map(op.getMask(), mapping, args.drop_front().drop_back(2));
           auto [query, key] = locateElement(inner, loc, place, first);
           mapping.map(op.getMask().getArguments(),

@@ -78,11 +78,17 @@ struct AttentionGradTunable
     auto grad = cast<AttentionGradOp>(op);
     auto batch = static_cast<double>(sizes[kBatch]);
     auto heads = static_cast<double>(sizes[kHeads]);
-    auto queries = static_cast<double>(sizes[kSeqQ]);
-    auto keys = static_cast<double>(sizes[kSeqK]);
+    // Of packed sequences, whose lengths are not known, as if all had one.
+    SmallVector<int64_t> each(sizes);
+    each[kSeqQ] =
+        getMeanLength(grad.getQueryStarts(), sizes[kSeqQ], sizes[kBatch]);
+    each[kSeqK] =
+        getMeanLength(grad.getKeyStarts(), sizes[kSeqK], sizes[kBatch]);
+    auto queries = static_cast<double>(each[kSeqQ]);
+    auto keys = static_cast<double>(each[kSeqK]);
     auto sizeQK = static_cast<double>(grad.getHeadDimQK());
     auto sizeV = static_cast<double>(grad.getHeadDimV());
-    double share = getCountedShare(grad, sizes);
+    double share = getCountedShare(grad, each);
     Work work;
     work.flops =
         2 * (3 * sizeQK + 2 * sizeV) * batch * heads * queries * keys * share;

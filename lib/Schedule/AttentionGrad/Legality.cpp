@@ -31,7 +31,8 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
           op.hasScore() || op.getSoftcapAttr() ||
               op.getDropoutProbabilityAttr(),
           op.getCausalAttr() || op.getWindowAttr() || op.hasMask(),
-          findTiles(op)};
+          findTiles(op),
+          op.hasLengths()};
 }
 
 /// How the knobs of a kernel begin.
@@ -60,6 +61,12 @@ static std::optional<Refusal> checkRoles(const AttentionGradProblem &problem,
                     schedule.getProducerWarps());
     return std::nullopt;
   }
+  // Their TMA boxes do not end with a batch.
+  if (problem.hasLengths)
+    return refuse("boxes-of-lengths",
+                  "expects mma-warps to be 1 for gradients of batches of "
+                  "different lengths, but got {0}",
+                  together);
   if (kernel.warps % together != 0)
     return refuse("warps-per-mma",
                   "expects {0}-warps to be a multiple of {1}, the warps of an "

@@ -43,7 +43,7 @@ func.func @attention_grad_c2_lse_grad(%q: !q, %lse: tensor<1x2x8xf32>, %dlse: te
 !q = tensor<1x2x8x16xf16>
 func.func @attention_grad_c3_none(%q: !q, %lse: tensor<1x2x8xf32>) {
   // expected-error @below {{expects at least one gradient to be wanted}}
-  "attn.attention_grad"(%q, %q, %q, %q, %lse, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
+  "attn.attention_grad"(%q, %q, %q, %q, %lse, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>,
     order = "bhsd", resultSegmentSizes = array<i32: 0, 0, 0, 0>}> ({}, {}) : (!q, !q, !q, !q, tensor<1x2x8xf32>, !q) -> ()
   return
 }
@@ -145,5 +145,32 @@ func.func @result_type(%q: !q, %lse: tensor<1x2x8xf32>) {
   // expected-error @below {{failed to infer returned types}}
   // expected-error @below {{inferred type(s) 'tensor<1x2x8x16xf16>' are incompatible with return type(s) of operation 'tensor<1x2x8x16xf32>'}}
   %d = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) : !q, !q, !q, !q, tensor<1x2x8xf32>, !q -> tensor<1x2x8x16xf32>
+  return
+}
+
+// -----
+
+!q = tensor<1x2x8x16xf16>
+func.func @attention_grad_c2_packed(%q: !q, %lse: tensor<3x2x8xf32>, %starts: tensor<4xi32>) {
+  // expected-error @below {{expects lse to be 'tensor<1x2x8xf32>', but got 'tensor<3x2x8xf32>'}}
+  %dq, %dk, %dv = attn.attention_grad %q, %q, %q, %q, %lse, %q query_starts(%starts : tensor<4xi32>) key_starts(%starts : tensor<4xi32>) : !q, !q, !q, !q, tensor<3x2x8xf32>, !q
+  return
+}
+
+// -----
+
+!q = tensor<2x2x8x16xf16>
+func.func @attention_c25_packed(%q: !q, %lse: tensor<2x2x8xf32>, %starts: tensor<3xi32>) {
+  // expected-error @below {{expects query to have 1 batch beside query starts, but got 2}}
+  %dq, %dk, %dv = attn.attention_grad %q, %q, %q, %q, %lse, %q query_starts(%starts : tensor<3xi32>) : !q, !q, !q, !q, tensor<2x2x8xf32>, !q
+  return
+}
+
+// -----
+
+!q = tensor<2x2x8x16xf16>
+func.func @attention_c23_lengths(%q: !q, %lse: tensor<2x2x8xf32>, %lengths: tensor<3xi32>) {
+  // expected-error @below {{expects key lengths to have one element per batch, but got 3 for 2 batches}}
+  %dq, %dk, %dv = attn.attention_grad %q, %q, %q, %q, %lse, %q key_lengths(%lengths : tensor<3xi32>) : !q, !q, !q, !q, tensor<2x2x8xf32>, !q
   return
 }

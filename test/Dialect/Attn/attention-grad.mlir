@@ -37,6 +37,16 @@ func.func @clauses(%q: tensor<?x?x8x64xbf16>, %k: tensor<?x?x2x64xbf16>, %v: ten
   return %dq, %dv, %ds#0, %ds#1 : tensor<?x?x8x64xbf16>, tensor<3x?x2x64xbf16>, tensor<8xf32>, tensor<8xf32>
 }
 
+// Of packed sequences, and of batches with lengths.
+// CHECK-LABEL: func.func @lengths
+func.func @lengths(%q: tensor<1x8x64x32xf16>, %k: tensor<2x2x96x32xf16>, %lse: tensor<1x8x64xf32>, %starts: tensor<3xi32>, %lengths: tensor<2xi32>) -> tensor<2x2x96x32xf16> {
+  // CHECK: attn.attention_grad %{{.+}} wrt(key) query_lengths(%[[LENGTHS:.+]] : tensor<2xi32>) key_lengths(%[[LENGTHS]] : tensor<2xi32>) query_starts(%{{.+}} : tensor<3xi32>) causal(bottom_right) :
+  %dk = attn.attention_grad %q, %k, %k, %q, %lse, %q causal(bottom_right) query_starts(%starts : tensor<3xi32>) wrt(key)
+    key_lengths(%lengths : tensor<2xi32>) query_lengths(%lengths : tensor<2xi32>)
+    : tensor<1x8x64x32xf16>, tensor<2x2x96x32xf16>, tensor<2x2x96x32xf16>, tensor<1x8x64x32xf16>, tensor<1x8x64xf32>, tensor<1x8x64x32xf16>
+  return %dk : tensor<2x2x96x32xf16>
+}
+
 // The gradient of a tensor that a region reads is f32, whatever the tensor is.
 // CHECK-LABEL: func.func @regions
 func.func @regions(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %bias: tensor<8x96xf16>) -> tensor<8x96xf32> {

@@ -30,6 +30,8 @@ struct AttentionGradProblem {
   bool isMasked = false;
   /// In the order of findRegionTiles().
   llvm::SmallVector<RegionTile, 1> regionTiles = {};
+  /// Whether batches have lengths of their own, or are packed.
+  bool hasLengths = false;
 
   static AttentionGradProblem get(attn::AttentionGradOp op);
 };

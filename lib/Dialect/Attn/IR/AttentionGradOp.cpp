@@ -19,8 +19,10 @@ void AttentionGradOp::build(OpBuilder &builder, OperationState &state,
                             Value lse, Value outputGrad, StringRef order) {
   state.addOperands({query, key, value, output, lse, outputGrad});
   auto &properties = state.getOrAddProperties<Properties>();
-  properties.operandSegmentSizes = {1, 1, 1, 1, 1, 1, 0, 0,
-                                    0, 0, 0, 0, 0, 0, 0};
+  auto &segments = properties.operandSegmentSizes;
+  constexpr size_t kRequired = 6;
+  std::fill(segments.begin(), segments.end(), 0);
+  std::fill_n(segments.begin(), kRequired, 1);
   properties.resultSegmentSizes = {1, 1, 1, 0};
   properties.order = builder.getStringAttr(order);
   state.addRegion();
@@ -109,10 +111,11 @@ LogicalResult AttentionGradOp::verify() {
   if (failed(attune::attn::detail::verify(*this)))
     return failure();
   SmallVector<int64_t> shape(getQuery().getType().getShape());
-  shape[getBatchPos()] = getBatch();
+  int64_t batch = getQueryStarts() ? 1 : getBatch();
+  shape[getBatchPos()] = batch;
   shape[getHeadDimPos()] = getHeadDimV();
   auto output = RankedTensorType::get(shape, getElementType());
-  auto lse = RankedTensorType::get({getBatch(), getHeadsQ(), getSeqQ()},
+  auto lse = RankedTensorType::get({batch, getHeadsQ(), getSeqQ()},
                                    Float32Type::get(getContext()));
   if (failed(verifyShape(*this, "output", getOutput(), output)) ||
       failed(verifyShape(*this, "output_grad", getOutputGrad(),

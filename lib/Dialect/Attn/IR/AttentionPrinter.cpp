@@ -70,6 +70,19 @@ static void printShared(OpAsmPrinter &printer, AttentionOpInterface op) {
     printer << " order(" << op.getOrder() << ")";
 }
 
+/// Prints lengths of batches, starts of packed sequences, and pages.
+static void printLengths(OpAsmPrinter &printer, AttentionOpInterface op) {
+  for (auto [keyword, tensor] :
+       {std::pair<StringRef, Value>{"query_lengths", op.getQueryLengths()},
+        {"key_lengths", op.getKeyLengths()},
+        {"query_starts", op.getQueryStarts()},
+        {"key_starts", op.getKeyStarts()},
+        {"pages", op.getPages()}})
+    if (tensor)
+      printer << ' ' << keyword << "(" << tensor << " : " << tensor.getType()
+              << ")";
+}
+
 /// Prints the rest: schedule, regions, attributes and types.
 template <typename OpT>
 static void printEnd(OpAsmPrinter &printer, OpT op, TypeRange operandTypes,
@@ -94,15 +107,7 @@ void AttentionOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getQuery() << ", " << getKey() << ", " << getValue();
   if (getReturnLse())
     printer << " lse";
-  for (auto [keyword, tensor] :
-       {std::pair<StringRef, Value>{"query_lengths", getQueryLengths()},
-        {"key_lengths", getKeyLengths()},
-        {"query_starts", getQueryStarts()},
-        {"key_starts", getKeyStarts()},
-        {"pages", getPages()}})
-    if (tensor)
-      printer << ' ' << keyword << "(" << tensor << " : " << tensor.getType()
-              << ")";
+  printLengths(printer, *this);
   if (std::optional<int64_t> latent = getLatent())
     printer << " latent(" << *latent << ")";
   if (std::optional<Type> weights = getWeights())
@@ -154,6 +159,7 @@ void AttentionGradOp::print(OpAsmPrinter &printer) {
       printer << " : " << getWrt().getTypes();
     printer << ")";
   }
+  printLengths(printer, *this);
   printShared(printer, *this);
   printEnd(printer, *this, getOperands().take_front(6).getTypes());
 }

@@ -128,6 +128,20 @@ static void assignFirst(MutableOperandRange operand, ValueRange &rest) {
   rest = rest.drop_front();
 }
 
+/// Takes lengths and starts of batches from the front of `rest`.
+template <typename OpT>
+static void assignLengths(OpT op, const AttentionProblem &problem,
+                          ValueRange &rest) {
+  if (problem.queryLengths)
+    assignFirst(op.getQueryLengthsMutable(), rest);
+  if (problem.keyLengths)
+    assignFirst(op.getKeyLengthsMutable(), rest);
+  if (problem.packedQueries)
+    assignFirst(op.getQueryStartsMutable(), rest);
+  if (problem.packedKeys)
+    assignFirst(op.getKeyStartsMutable(), rest);
+}
+
 /// Takes the operands of clauses from the front of `rest`, and sets the
 /// clauses.
 template <typename OpT>
@@ -207,14 +221,7 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
         getType(builder, *problem.elementResult)));
   op.setBatchInvariant(problem.batchInvariant);
   setClauses(op, problem, rest);
-  if (problem.queryLengths)
-    assignFirst(op.getQueryLengthsMutable(), rest);
-  if (problem.keyLengths)
-    assignFirst(op.getKeyLengthsMutable(), rest);
-  if (problem.packedQueries)
-    assignFirst(op.getQueryStartsMutable(), rest);
-  if (problem.packedKeys)
-    assignFirst(op.getKeyStartsMutable(), rest);
+  assignLengths(op, problem, rest);
   if (problem.pageSize)
     assignFirst(op.getPagesMutable(), rest);
   if (problem.queryScales) {
@@ -254,6 +261,7 @@ static AttentionGradOp createGradients(OpBuilder &builder, Location loc,
     rest = rest.drop_front();
   }
   setClauses(op, problem, rest);
+  assignLengths(op, problem, rest);
   return op;
 }
 
@@ -318,10 +326,10 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
     inputs.push_back(getOperandType(ofKeys, builder, problem.headsKV,
                                     ofKeys.seqK, ofKeys.headDimV));
   if (problem.grad) {
-    Type output = getOperandType(problem, builder, problem.headsQ, problem.seqQ,
-                                 problem.headDimV);
+    Type output = getOperandType(ofQueries, builder, problem.headsQ,
+                                 problem.seqQ, problem.headDimV);
     auto perQuery = RankedTensorType::get(
-        {problem.batch, problem.headsQ, problem.seqQ}, builder.getF32Type());
+        {ofQueries.batch, problem.headsQ, problem.seqQ}, builder.getF32Type());
     inputs.append({output, perQuery, output});
     inputs.append(problem.lse, perQuery);
   }

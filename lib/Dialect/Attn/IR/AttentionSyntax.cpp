@@ -424,7 +424,7 @@ ParseResult AttentionGradOp::parse(OpAsmParser &parser, OperationState &state) {
   constexpr size_t kRequired = 6;
   SmallVector<OpAsmParser::UnresolvedOperand, kRequired> operands;
   SmallVector<Type> types, written;
-  ClauseOperand lseGrad;
+  ClauseOperand lseGrad, queryLengths, keyLengths, queryStarts, keyStarts;
   WantedGradients wanted;
   auto &properties = state.getOrAddProperties<Properties>();
   ClauseParser clauses(parser, state);
@@ -438,13 +438,19 @@ ParseResult AttentionGradOp::parse(OpAsmParser &parser, OperationState &state) {
     if (parser.parseLParen())
       return failure();
     ParseResult parsed =
-        keyword == "lse_grad"
-            ? clauses.parseVector(lseGrad)
-            : parser.parseCustomAttributeWithFallback(properties.schedule);
+        keyword == "schedule"
+            ? parser.parseCustomAttributeWithFallback(properties.schedule)
+            : clauses.parseVector(keyword == "query_lengths"  ? queryLengths
+                                  : keyword == "key_lengths"  ? keyLengths
+                                  : keyword == "query_starts" ? queryStarts
+                                  : keyword == "key_starts"   ? keyStarts
+                                                              : lseGrad);
     return failure(failed(parsed) || failed(parser.parseRParen()));
   };
   if (parser.parseOperandList(operands, kRequired) ||
-      clauses.parseAll({"deterministic", "lse_grad", "wrt", "schedule"},
+      clauses.parseAll({"deterministic", "lse_grad", "wrt", "query_lengths",
+                        "key_lengths", "query_starts", "key_starts",
+                        "schedule"},
                        parseOwn) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
@@ -463,8 +469,16 @@ ParseResult AttentionGradOp::parse(OpAsmParser &parser, OperationState &state) {
       clauses.resolve(lseGrad, segments[kRequired], state.operands) ||
       clauses.resolveShared(
           segments.slice(kRequired + 1, ClauseParser::kSharedOperands),
-          state.operands) ||
-      parser.resolveOperands(wanted.tensors, wanted.types, wanted.loc,
+          state.operands))
+    return failure();
+  ClauseOperand *own[] = {&queryLengths, &keyLengths, &queryStarts, &keyStarts};
+  for (auto [operand, segment] : llvm::zip_equal(
+           own,
+           segments.drop_front(kRequired + 1 + ClauseParser::kSharedOperands)
+               .drop_back()))
+    if (clauses.resolve(*operand, segment, state.operands))
+      return failure();
+  if (parser.resolveOperands(wanted.tensors, wanted.types, wanted.loc,
                              state.operands))
     return failure();
   auto tensors = static_cast<int32_t>(wanted.tensors.size());

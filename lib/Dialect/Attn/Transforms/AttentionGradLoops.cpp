@@ -26,6 +26,8 @@ private:
   /// log-sum-exp, and the sum that its weights' gradients are lessened by.
   struct QueryRow : Row {
     Value outputGrad, lse, delta;
+    /// Whether it is one of a batch; null where all are.
+    Value exists;
   };
   /// The weight of a key, as its value is multiplied by it, and the gradients
   /// of the product of query and key and of what the score region read.
@@ -38,7 +40,12 @@ private:
   /// A loop over three dimensions.
   void forEach(std::array<Value, 3> extents,
                function_ref<void(ValueRange)> body);
-  QueryRow readRow(Value b, Value h, Value m);
+  /// What lies at a place of tensors of queries, without its keys.
+  QueryRow readPlace(Value b, Value h, Value s);
+  /// Sets the keys of a row whose batch is known; none if it does not exist.
+  void findKeys(QueryRow &row);
+  /// The query at batch, head and place along `s` of tensors of queries.
+  QueryRow readRow(ValueRange place);
   Pair emitPair(const QueryRow &row, Value n);
   /// Whether the query sees the key.
   Value isVisible(const Row &row, Value n);
@@ -46,6 +53,10 @@ private:
 
   void emitDeltas();
   void emitQueryGrads();
+  /// Adds, to the gradients of key `n` of batch `b` and of its value, what the
+  /// queries of a head have; nothing unless the key exists.
+  SmallVector<Value> addQueries(Value b, Value h, Value n, Value exists,
+                                ValueRange sums);
   void emitKeyGrads();
   void emitTensorGrads();
   Value makeZeros(RankedTensorType type);
@@ -69,17 +80,32 @@ void GradientEmitter::forEach(std::array<Value, 3> extents,
   readCapturesFromBuffers(loop);
 }
 
-GradientEmitter::QueryRow GradientEmitter::readRow(Value b, Value h, Value m) {
+GradientEmitter::QueryRow GradientEmitter::readPlace(Value b, Value h,
+                                                     Value s) {
   QueryRow row;
   row.b = b;
   row.h = h;
-  row.m = m;
+  row.m = s;
   row.kvHead = getKVHead(h);
-  row.keys = seqK;
-  row.query = loadF32(query.buffer, getIndices(b, h, m), op.getHeadDimQK());
-  row.outputGrad = loadF32(outputGrad, getIndices(b, h, m), op.getHeadDimV());
-  row.lse = memref::LoadOp::create(builder, lse, ValueRange{b, h, m});
-  row.delta = memref::LoadOp::create(builder, deltas, ValueRange{b, h, m});
+  row.query = loadF32(query.buffer, getIndices(b, h, s), op.getHeadDimQK());
+  row.outputGrad = loadF32(outputGrad, getIndices(b, h, s), op.getHeadDimV());
+  row.lse = memref::LoadOp::create(builder, lse, ValueRange{b, h, s});
+  row.delta = memref::LoadOp::create(builder, deltas, ValueRange{b, h, s});
+  return row;
+}
+
+void GradientEmitter::findKeys(QueryRow &row) {
+  BatchRows keys = getRows(keyStarts, keyLengths, row.b, seqK);
+  row.firstKey = keys.first;
+  row.keys = keys.length;
+  if (row.exists)
+    row.keys = arith::SelectOp::create(builder, row.exists, row.keys, zero);
+}
+
+GradientEmitter::QueryRow GradientEmitter::readRow(ValueRange place) {
+  QueryRow row = readPlace(place[0], place[1], place[2]);
+  row.exists = locate(queryStarts, queryLengths, seqQ, row.b, row.m);
+  findKeys(row);
   return row;
 }
 
@@ -112,8 +138,7 @@ GradientEmitter::Pair GradientEmitter::emitPair(const QueryRow &row, Value n) {
       round(arith::SelectOp::create(builder, isEmpty, createF32(0.0f), power));
   Pair pair;
   pair.weight = dropOut(weight, row, n);
-  Value valueRow =
-      loadF32(value.buffer, getIndices(row.b, row.kvHead, n), op.getHeadDimV());
+  Value valueRow = loadKey(value, row, n, op.getHeadDimV());
   Value weightGrad = round(dropOut(dot(row.outputGrad, valueRow), row, n));
   Value scoreGrad = round(arith::MulFOp::create(
       builder, weight, arith::SubFOp::create(builder, weightGrad, row.delta)));
@@ -165,23 +190,56 @@ Value GradientEmitter::isVisible(const Row &row, Value n) {
 
 void GradientEmitter::emitQueryGrads() {
   forEach({batch, headsQ, seqQ}, [&](ValueRange place) {
-    QueryRow row = readRow(place[0], place[1], place[2]);
+    QueryRow row = readRow(place);
     Value sum = forEachVisibleKey(
         row, createZeros(op.getHeadDimQK()), [&](Value n, Value carried) {
-          Value keyRow = loadF32(key.buffer, getIndices(row.b, row.kvHead, n),
-                                 op.getHeadDimQK());
+          Value keyRow = loadKey(key, row, n, op.getHeadDimQK());
           return addMultiple(carried, emitPair(row, n).product, keyRow);
         });
     Value scale = createF32(op.getEffectiveScale());
     store(round(addMultiple(createZeros(op.getHeadDimQK()), scale, sum)),
-          queryGrad, getIndices(row.b, row.h, row.m));
+          queryGrad, getIndices(place[0], place[1], place[2]));
   });
+}
+
+SmallVector<Value> GradientEmitter::addQueries(Value b, Value h, Value n,
+                                               Value exists, ValueRange sums) {
+  BatchRows queries = getRows(queryStarts, queryLengths, b, seqQ);
+  Value count = queries.length;
+  if (exists)
+    count = arith::SelectOp::create(builder, exists, count, zero);
+  auto loop = scf::ForOp::create(builder, zero, count, one, sums);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value m = loop.getInductionVar(), ofBatch = b, place = m;
+  if (queries.first) {
+    ofBatch = zero;
+    place = arith::AddIOp::create(builder, queries.first, m);
+  }
+  QueryRow row = readPlace(ofBatch, h, place);
+  row.b = b;
+  row.m = m;
+  findKeys(row);
+  ValueRange before = loop.getRegionIterArgs();
+  auto branch = scf::IfOp::create(builder, sums.getTypes(), isVisible(row, n),
+                                  /*withElseRegion=*/true);
+  scf::YieldOp::create(builder, branch.getResults());
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Pair pair = emitPair(row, n);
+  scf::YieldOp::create(
+      builder, ValueRange{addMultiple(before[0], pair.product, row.query),
+                          addMultiple(before[1], pair.weight, row.outputGrad)});
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, before);
+  return SmallVector<Value>(loop.getResults());
 }
 
 void GradientEmitter::emitKeyGrads() {
   int64_t sizeQK = op.getHeadDimQK(), sizeV = op.getHeadDimV();
-  forEach({batch, headsKV, seqK}, [&](ValueRange place) {
+  Value batches = getSize(key.buffer, op.getBatchPos());
+  forEach({batches, headsKV, seqK}, [&](ValueRange place) {
     Value b = place[0], g = place[1], n = place[2];
+    Value exists = locate(keyStarts, keyLengths, seqK, b, n);
     Value heads = arith::DivUIOp::create(builder, headsQ, headsKV);
     Value first = arith::MulIOp::create(builder, g, heads);
     Value last = arith::AddIOp::create(builder, first, heads);
@@ -191,33 +249,18 @@ void GradientEmitter::emitKeyGrads() {
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(overHeads.getBody());
-      auto overQueries = scf::ForOp::create(builder, zero, seqQ, one,
-                                            overHeads.getRegionIterArgs());
-      scf::YieldOp::create(builder, overQueries.getResults());
-      builder.setInsertionPointToStart(overQueries.getBody());
-      ValueRange sums = overQueries.getRegionIterArgs();
-      QueryRow row = readRow(b, overHeads.getInductionVar(),
-                             overQueries.getInductionVar());
-      auto branch =
-          scf::IfOp::create(builder, sums.getTypes(), isVisible(row, n),
-                            /*withElseRegion=*/true);
-      scf::YieldOp::create(builder, branch.getResults());
-      builder.setInsertionPointToStart(branch.thenBlock());
-      Pair pair = emitPair(row, n);
-      scf::YieldOp::create(
-          builder,
-          ValueRange{addMultiple(sums[0], pair.product, row.query),
-                     addMultiple(sums[1], pair.weight, row.outputGrad)});
-      builder.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(builder, sums);
+      scf::YieldOp::create(builder,
+                           addQueries(b, overHeads.getInductionVar(), n, exists,
+                                      overHeads.getRegionIterArgs()));
     }
     Value scale = createF32(op.getEffectiveScale());
+    SmallVector<Value, 4> indices = getIndices(place[0], g, place[2]);
     if (keyGrad)
       store(round(addMultiple(createZeros(sizeQK), scale,
                               overHeads.getResult(0))),
-            keyGrad, getIndices(b, g, n));
+            keyGrad, indices);
     if (valueGrad)
-      store(round(overHeads.getResult(1)), valueGrad, getIndices(b, g, n));
+      store(round(overHeads.getResult(1)), valueGrad, indices);
   });
 }
 
@@ -255,13 +298,16 @@ void GradientEmitter::emitTensorGrads() {
                                     gradient, buffer, indices);
   };
   forEach({batch, headsQ, seqQ}, [&](ValueRange place) {
-    QueryRow row = readRow(place[0], place[1], place[2]);
+    QueryRow row = readRow(place);
     if (llvm::is_contained(grad.getWrt(), op.getSinks())) {
       Value sink = memref::LoadOp::create(builder, sinks, row.h);
       Value weight = math::ExpOp::create(
           builder, arith::SubFOp::create(builder, sink, row.lse));
       Value gradient = arith::NegFOp::create(
           builder, arith::MulFOp::create(builder, weight, row.delta));
+      if (row.exists)
+        gradient = arith::SelectOp::create(builder, row.exists, gradient,
+                                           createF32(0.0f));
       add(gradient, op.getSinks(), row.h);
     }
     if (!op.hasScore())

@@ -136,11 +136,9 @@ FailureOr<Candidate> AttnDifferentiatePass::check(
     return candidate.op.emitError("expects to be in the body of '@")
            << func.getName() << "', but got '"
            << candidate.op->getParentOp()->getName() << "' around it";
-  if (candidate.op.hasLengths() || candidate.op.getPages() ||
-      candidate.op.getLatent())
-    return candidate.op.emitError("expects no query_lengths, key_lengths, "
-                                  "query_starts, key_starts, pages or latent, "
-                                  "for attn.attention_grad has none");
+  if (candidate.op.getPages() || candidate.op.getLatent())
+    return candidate.op.emitError("expects no pages or latent, for "
+                                  "attn.attention_grad has none");
   if (!getScales(candidate.op).empty() || candidate.op.getWeights())
     return candidate.op.emitError("expects no query_scales, key_scales, "
                                   "value_scales, result_scales or weights, "

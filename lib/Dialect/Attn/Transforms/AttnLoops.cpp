@@ -273,6 +273,46 @@ BatchRows LoopEmitter::getRows(Value starts, Value lengths, Value b,
                       });
 }
 
+Value LoopEmitter::findBatch(Value starts, Value size, Value &b, Value s) {
+  // The batches that end before it.
+  Value count = getSize(starts, 0);
+  auto loop = scf::ForOp::create(builder, one, count, one, zero);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value end = clampStart(
+        builder,
+        memref::LoadOp::create(builder, starts, loop.getInductionVar()), size);
+    Value isBefore =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::sle, end, s);
+    Value ended = loop.getRegionIterArg(0);
+    Value more = arith::AddIOp::create(builder, ended, one);
+    scf::YieldOp::create(
+        builder,
+        arith::SelectOp::create(builder, isBefore, more, ended).getResult());
+  }
+  Value last = arith::SubIOp::create(builder, count, createIndex(2));
+  b = arith::MinSIOp::create(builder, loop.getResult(0), last);
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::sle,
+                               loop.getResult(0), last);
+}
+
+Value LoopEmitter::locate(Value starts, Value lengths, Value size, Value &b,
+                          Value &s) {
+  Value exists;
+  if (starts)
+    exists = findBatch(starts, size, b, s);
+  if (!starts && !lengths)
+    return {};
+  BatchRows rows = getRows(starts, lengths, b, size);
+  if (rows.first)
+    s = arith::SubIOp::create(builder, s, rows.first);
+  Value isOfBatch =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, s, rows.length);
+  return exists ? arith::AndIOp::create(builder, exists, isOfBatch).getResult()
+                : isOfBatch;
+}
+
 LoopEmitter::Operand LoopEmitter::getOperand(Value tensor,
                                              std::optional<Scales> scales,
                                              bool isPacked) {

@@ -175,6 +175,15 @@ protected:
   /// The queries or the keys of a batch.
   BatchRows getRows(mlir::Value starts, mlir::Value lengths, mlir::Value b,
                     mlir::Value size);
+  /// For a row at batch `b` and place `s` of a tensor with these starts and
+  /// lengths, which may be null, finds the batch that it is of, and which one
+  /// it is there. Returns whether there is such a batch, which has it; null
+  /// where there is.
+  mlir::Value locate(mlir::Value starts, mlir::Value lengths, mlir::Value size,
+                     mlir::Value &b, mlir::Value &s);
+  /// The same of packed rows, and the batch alone.
+  mlir::Value findBatch(mlir::Value starts, mlir::Value size, mlir::Value &b,
+                        mlir::Value s);
   /// An operand, and what its elements are multiplied by, if they are.
   struct Operand {
     mlir::Value buffer;

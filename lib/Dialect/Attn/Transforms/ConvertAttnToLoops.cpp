@@ -39,9 +39,6 @@ public:
 
 private:
   void emitRow(ValueRange rowIndices);
-  /// Finds the batch of packed query `row->m`, a place in the tensor, and which
-  /// one it is there. Returns whether there is such a batch.
-  Value locate(Row &row);
   /// A weight of values, of an exponential and the sum of all. What is rounded
   /// is what kernels round.
   Value makeWeight(Value exponential, Value sum);
@@ -124,31 +121,6 @@ Value ReferenceEmitter::divideByScale(Value row, Value head) {
                 getLargestNumber(resultElement, /*isPacked=*/false));
 }
 
-Value ReferenceEmitter::locate(Row &row) {
-  // The batches that end before it.
-  Value count = getSize(queryStarts, 0);
-  auto loop = scf::ForOp::create(builder, one, count, one, zero);
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value end = clampStart(
-        builder,
-        memref::LoadOp::create(builder, queryStarts, loop.getInductionVar()),
-        seqQ);
-    Value isBefore =
-        arith::CmpIOp::create(builder, arith::CmpIPredicate::sle, end, row.m);
-    Value ended = loop.getRegionIterArg(0);
-    Value more = arith::AddIOp::create(builder, ended, one);
-    scf::YieldOp::create(
-        builder,
-        arith::SelectOp::create(builder, isBefore, more, ended).getResult());
-  }
-  Value last = arith::SubIOp::create(builder, count, createIndex(2));
-  row.b = arith::MinSIOp::create(builder, loop.getResult(0), last);
-  return arith::CmpIOp::create(builder, arith::CmpIPredicate::sle,
-                               loop.getResult(0), last);
-}
-
 void ReferenceEmitter::emitRow(ValueRange rowIndices) {
   Row row;
   row.b = rowIndices[0];
@@ -156,19 +128,7 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
   row.m = rowIndices[2];
   row.kvHead = getKVHead(row.h);
   row.query = load(query, row.b, row.h, row.m, op.getHeadDimQK());
-  Value exists;
-  if (queryStarts)
-    exists = locate(row);
-  if (queryStarts || queryLengths) {
-    BatchRows queries = getRows(queryStarts, queryLengths, row.b, seqQ);
-    if (queries.first)
-      row.m = arith::SubIOp::create(builder, row.m, queries.first);
-    Value isOfBatch = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt,
-                                            row.m, queries.length);
-    exists = exists
-                 ? arith::AndIOp::create(builder, exists, isOfBatch).getResult()
-                 : isOfBatch;
-  }
+  Value exists = locate(queryStarts, queryLengths, seqQ, row.b, row.m);
   BatchRows keys = getRows(keyStarts, keyLengths, row.b, seqK);
   row.keys = keys.length;
   row.firstKey = keys.first;

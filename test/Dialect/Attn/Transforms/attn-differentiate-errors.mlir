@@ -83,9 +83,9 @@ func.func @none(%a: !t) -> !t {
 // -----
 
 !t = tensor<1x2x8x16xf16>
-func.func @lengths(%q: !t, %lengths: tensor<1xi32>) -> !t {
-  // expected-error @below {{expects no query_lengths, key_lengths, query_starts, key_starts, pages or latent, for attn.attention_grad has none}}
-  %o = attn.attention %q, %q, %q key_lengths(%lengths : tensor<1xi32>) : !t, !t, !t
+func.func @pages(%q: !t, %pages: tensor<1x1xi32>) -> !t {
+  // expected-error @below {{expects no pages or latent, for attn.attention_grad has none}}
+  %o = attn.attention %q, %q, %q pages(%pages : tensor<1x1xi32>) : !t, !t, !t
   return %o : !t
 }
 

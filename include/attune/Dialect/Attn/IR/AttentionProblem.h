@@ -67,10 +67,10 @@ struct AttentionProblem {
   /// Further operands, one number per head; further results; operands of which
   /// only the innermost stride is known.
   bool alibi, sinks, lse, strided;
-  /// Further operands, one number per batch. Gradients have none.
+  /// Further operands, one number per batch.
   bool queryLengths, keyLengths;
   /// Whether the queries, or the keys and values, of all batches lie packed:
-  /// seqQ and seqK are how many there are of all together. Gradients have none.
+  /// seqQ and seqK are how many there are of all together.
   bool packedQueries, packedKeys;
   /// Keys of a page, where keys and values lie in pages, as many as all batches
   /// may need, which a further operand names; 0 where they do not. Gradients

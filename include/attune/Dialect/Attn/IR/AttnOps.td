@@ -457,11 +457,16 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     A query that sees no key has `lse` -inf and passes nothing on. Masks have no derivative, and neither have
     indices and comparisons.
 
+    Lengths of batches and packed sequences are those of `attn.attention`: each batch has the gradients that it would
+    have alone. Gradients of packed tensors are packed as these are, `output`, `lse` and their gradients as query is.
+    What is behind a length, or behind the last sequence, is not looked at and has gradients of 0.
+
     **Syntax**
     ```
     attention_grad ::= `attn.attention_grad` ssa `,` ssa `,` ssa `,` ssa `,` ssa `,` ssa clause*
                        (`attributes` attr-dict)? `:` type (`,` type){5} (`->` (type | `(` type (`,` type)* `)`))?
-    clause         ::= those of `attn.attention` but `lse`
+    clause         ::= those of `attn.attention` but `lse`, `pages`, `latent`, `weights`, `batch_invariant`, `packed`,
+                       scales and zero points
                      | `deterministic`
                      | `lse_grad` `(` ssa `:` type `)`
                      | `wrt` `(` part (`,` part)* (`:` type (`,` type)*)? `)`
@@ -474,7 +479,7 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     - All that `attn.attention` says of what the two ops share. The element types
       of query, key and value are equal (attention_grad_c7).
     - `output` and `output_grad` have the shape and element type of the result (attention_grad_c1), `lse` and
-      `lse_grad` are f32, batch x heads x length of query (attention_grad_c2).
+      `lse_grad` are f32, batch x heads x length of query (attention_grad_c2). Of packed queries, their batch size is 1.
     - At least one gradient is wanted (attention_grad_c3). A tensor that is named has floats as elements
       (attention_grad_c4) and is named once (attention_grad_c5).
     - The score region can be differentiated: on the way from the score, or from what is read of a tensor that is
@@ -493,6 +498,12 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     %dq, %dk, %dv = attn.attention_grad %q, %k, %v, %o, %lse, %do causal(bottom_right)
        : tensor<2x16x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>,
          tensor<2x16x?x64xbf16>, tensor<2x16x?xf32>, tensor<2x16x?x64xbf16>
+
+    // Of packed documents, which are trained on.
+    %dq2, %dk2, %dv2 = attn.attention_grad %q, %k, %v, %o, %lse, %do causal(bottom_right)
+       query_starts(%starts : tensor<9xi32>) key_starts(%starts : tensor<9xi32>)
+       : tensor<1x16x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>,
+         tensor<1x16x?x64xbf16>, tensor<1x16x?xf32>, tensor<1x16x?x64xbf16>
 
     // The gradient of a bias, and no other.
     %db = attn.attention_grad %q, %k, %v, %o, %lse, %do wrt(%bias : tensor<16x128x128xbf16>)
@@ -524,6 +535,10 @@ def Attn_AttentionGradOp : Attn_Op<"attention_grad", [
     Optional<3DTensorOf<[I32]>>:$fullBlockCounts,
     Optional<4DTensorOf<[I32]>>:$fullBlockIndices,
     Optional<1DTensorOf<[I64]>>:$dropout,
+    Optional<1DTensorOf<[I32]>>:$queryLengths,
+    Optional<1DTensorOf<[I32]>>:$keyLengths,
+    Optional<1DTensorOf<[I32]>>:$queryStarts,
+    Optional<1DTensorOf<[I32]>>:$keyStarts,
     Variadic<AnyRankedTensor>:$wrt,
     OptionalAttr<DenseI64ArrayAttr>:$blockSizes,
     OptionalAttr<F32Attr>:$scale,
