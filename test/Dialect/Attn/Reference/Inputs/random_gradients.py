@@ -3,8 +3,8 @@
 # Random problems for the reference of gradients, checked by central differences
 # of the formula of attn.attention in double precision.
 #
-#   random_gradients.py write <seed> <count> [dropout]     a module whose @main prints all
-#   random_gradients.py check <seed> <count> [dropout]     compares what it printed (stdin)
+#   random_gradients.py write <seed> <count> [lengths] [packed] [dropout]     a module whose @main prints all
+#   random_gradients.py check <seed> <count> [lengths] [packed] [dropout]     compares what it printed (stdin)
 
 import itertools
 import math
@@ -35,8 +35,8 @@ SCORES = {
 class Problem(random_problems.Problem):
     """Adds gradients of results, and score regions that read a bias."""
 
-    def __init__(self, rng, with_dropout):
-        super().__init__(rng, with_dropout=with_dropout)
+    def __init__(self, rng, **has):
+        super().__init__(rng, **has)
         self.region = rng.choice(list(SCORES))
         self.with_lse = rng.random() < 0.5
         # Read at a head, a query or a key each, or at a place that many share.
@@ -48,48 +48,50 @@ class Problem(random_problems.Problem):
         self.values["bias"] = [((7 * i) % 13 - 6) / 8 for i in range(math.prod(self.bias_shape))]
         self.values["alibi"] = list(self.slopes or [])
         self.values["sinks"] = list(self.sinks or [])
-        self.lse_grad = [((3 * i) % 7 - 3) / 4 for i in range(self.batch * self.heads * self.seq_q)]
+        self.lse_grad = [((3 * i) % 7 - 3) / 4 for i in range(math.prod(self.lse_shape()))]
+
+    def lse_shape(self):
+        return 1 if self.query_starts else self.batch, self.heads, self.seq_q
 
     def tensors(self):
-        return [("query", 1, self.shape(self.heads, self.seq_q, self.d_qk)),
-                ("key", 2, self.shape(self.kv_heads, self.seq_k, self.d_qk)),
-                ("value", 3, self.shape(self.kv_heads, self.seq_k, self.d_v)),
-                ("output_grad", 4, self.shape(self.heads, self.seq_q, self.d_v))]
+        return [("query", 1, self.query_shape(self.d_qk)), ("key", 2, self.key_shape(self.d_qk)),
+                ("value", 3, self.key_shape(self.d_v)), ("output_grad", 4, self.query_shape(self.d_v))]
 
     @staticmethod
     def fill(seed, shape):
         return [random_problems.element(place, seed) for place in itertools.product(*map(range, shape))]
 
-    def place(self, heads, length, size, b, h, s, d):
-        """The number of an element."""
-        number, index = 0, {"b": b, "h": h, "s": s, "d": d}
-        for letter, extent in zip(self.order, self.shape(heads, length, size)):
-            number = number * extent + index[letter]
-        return number
-
-    def rows(self, name, heads, length, size):
-        flat = self.values[name]
-        return {(b, h, s): [flat[self.place(heads, length, size, b, h, s, d)] for d in range(size)]
-                for b, h, s in itertools.product(range(self.batch), range(heads), range(length))}
+    def rows(self, name, shape, starts):
+        """Of each batch, head and place in it the row; those behind a batch that is packed are another's or nobody's."""
+        flat, found = iter(self.values[name]), {}
+        for place in itertools.product(*map(range, shape)):
+            at = dict(zip(self.order, place))
+            found.setdefault((at["b"], at["h"], at["s"]), {})[at["d"]] = next(flat)
+        if not starts:
+            return found
+        return {(b, h, s - starts[b]): row for b in range(self.batch) for (_, h, s), row in found.items() if s >= starts[b]}
 
     def forward(self):
         """The number whose gradients are asked for."""
-        query = self.rows("query", self.heads, self.seq_q, self.d_qk)
-        key = self.rows("key", self.kv_heads, self.seq_k, self.d_qk)
-        value = self.rows("value", self.kv_heads, self.seq_k, self.d_v)
-        output_grad = self.rows("output_grad", self.heads, self.seq_q, self.d_v)
+        shapes = {name: shape for name, _, shape in self.tensors()}
+        query, key, value, output_grad = (self.rows(name, shapes[name], starts) for name, starts in (
+            ("query", self.query_starts), ("key", self.key_starts), ("value", self.key_starts), ("output_grad", self.query_starts)))
+        dot = lambda left, right: sum(left[d] * right[d] for d in left)
         scale = self.scale if self.scale is not None else 1 / math.sqrt(self.d_qk)
         total = 0.0
-        for row, (b, h, m) in enumerate(
-                itertools.product(range(self.batch), range(self.heads), range(self.seq_q))):
+        for row, (place, h, s) in enumerate(itertools.product(*map(range, self.lse_shape()))):
+            b, m = self.locate(place, s)
+            queries, keys = self.lengths(b)
+            if m >= queries:
+                continue
             g = h // (self.heads // self.kv_heads)
             scores = {}
-            for n in filter(lambda n: self.visible(b, m, n), range(self.seq_k)):
-                x = scale * sum(map(lambda a, c: a * c, query[b, h, m], key[b, g, n]))
+            for n in filter(lambda n: self.visible(b, m, n), range(keys)):
+                x = scale * dot(query[b, h, m], key[b, g, n])
                 if self.softcap:
                     x = self.softcap * math.tanh(x / self.softcap)
                 if self.slopes:
-                    x -= self.values["alibi"][h] * abs(m + self.seq_k - self.seq_q - n)
+                    x -= self.values["alibi"][h] * abs(m + self.offset(b, "bottom_right") - n)
                 index, place = {"h": h, "m": m, "n": n}, 0
                 for letter, extent in zip(self.bias_dims, self.bias_shape):
                     place = place * extent + index[letter]
@@ -101,8 +103,7 @@ class Problem(random_problems.Problem):
             if self.with_lse:
                 total += self.lse_grad[row] * math.log(weights)
             for n, score in scores.items():
-                dot = sum(map(lambda a, c: a * c, output_grad[b, h, m], value[b, g, n]))
-                total += math.exp(score) / weights * self.kept(b, h, m, n) * dot
+                total += math.exp(score) / weights * self.kept(b, h, m, n) * dot(output_grad[b, h, m], value[b, g, n])
         return total
 
     def wanted(self):
@@ -131,11 +132,12 @@ class Problem(random_problems.Problem):
         head, types = lines[call].rsplit(" : tensor", 1)
         clauses = head.split("%t3 lse ")[1]
         types = "tensor" + types
-        shape = self.shape(self.heads, self.seq_q, self.d_v)
+        shape = self.query_shape(self.d_v)
+        of_query, of_keys = "db" if self.query_starts else "d", "db" if self.key_starts else "d"
         before = [f"  %sizes4 = arith.constant dense<{shape}> : tensor<4xindex>",
                   "  %seed4 = arith.constant 4 : index",
                   "  %f4 = call @fill(%sizes4, %seed4) : (tensor<4xindex>, index) -> tensor<?x?x?x?xf32>",
-                  f"  %t4 = tensor.cast %f4 : tensor<?x?x?x?xf32> to {self.tensor(shape)}"]
+                  f"  %t4 = tensor.cast %f4 : tensor<?x?x?x?xf32> to {self.tensor(shape, of_query)}"]
         bias = "x".join(map(str, self.bias_shape)) + "xf32"
         region = ""
         if self.region != "none":
@@ -145,12 +147,13 @@ class Problem(random_problems.Problem):
             indices = ", ".join("%" + letter for letter in self.bias_dims)
             region = (" score (%x, %b, %h, %m, %n) {\n" + f"%r = tensor.extract %bias[{indices}] : tensor<{bias}>\n"
                       + SCORES[self.region][0] + "\nattn.yield %y : f32\n}")
-        sizes = ["?"] * 3 if self.dynamic else [str(s) for s in (self.batch, self.heads, self.seq_q)]
+        sizes = ["?"] * 3 if self.dynamic else [str(s) for s in self.lse_shape()]
+        sizes[0] = "1" if self.query_starts else sizes[0]
         lse = "tensor<" + "x".join(sizes) + "xf32>"
         lse_grad = ""
         if self.with_lse:
-            static = "x".join(map(str, (self.batch, self.heads, self.seq_q))) + "xf32"
-            flat = self.nested(self.lse_grad, (self.batch, self.heads, self.seq_q))
+            static = "x".join(map(str, self.lse_shape())) + "xf32"
+            flat = self.nested(self.lse_grad, self.lse_shape())
             before += [f"  %lg = arith.constant dense<{flat}> : tensor<{static}>",
                        f"  %lsegrad = tensor.cast %lg : tensor<{static}> to {lse}"]
             lse_grad = f" lse_grad(%lsegrad : {lse})"
@@ -159,15 +162,14 @@ class Problem(random_problems.Problem):
         others = [w for w in self.wanted() if w in tensors]
         wrt = " wrt(query, key, value" + "".join(f", %{w}" for w in others)
         wrt += (" : " + ", ".join(tensors[w] for w in others) if others else "") + ")"
-        out = self.tensor(shape)
+        out = self.tensor(shape, of_query)
         lines[call:] = before + [f"  %o, %lse = attn.attention %t1, %t2, %t3 lse {clauses}{region} : {types}"]
         results = self.wanted()
         lines.append("  " + ", ".join(f"%r{i}" for i in range(len(results)))
                      + f" = attn.attention_grad %t1, %t2, %t3, %o, %lse, %t4{lse_grad}{wrt} {clauses}{region}"
                      + f" : {types}, {out}, {lse}, {out}")
-        operands = [self.tensor(self.shape(self.heads, self.seq_q, self.d_qk)),
-                    self.tensor(self.shape(self.kv_heads, self.seq_k, self.d_qk)),
-                    self.tensor(self.shape(self.kv_heads, self.seq_k, self.d_v))]
+        operands = [self.tensor(self.query_shape(self.d_qk), of_query), self.tensor(self.key_shape(self.d_qk), of_keys),
+                    self.tensor(self.key_shape(self.d_v), of_keys)]
         for i, result in enumerate(results):
             kind = operands[i] if i < 3 else tensors[result]
             lines += [f"  %p{i} = tensor.cast %r{i} : {kind} to tensor<*xf32>",
@@ -209,5 +211,5 @@ def check(problems, text):
 if __name__ == "__main__":
     mode, seed, count, *has = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
     rng = random.Random(seed)
-    chosen = [Problem(rng, "dropout" in has) for _ in range(count)]
+    chosen = [Problem(rng, with_lengths="lengths" in has, with_packed="packed" in has, with_dropout="dropout" in has) for _ in range(count)]
     sys.exit(random_problems.write(chosen) if mode == "write" else check(chosen, sys.stdin.read()))
