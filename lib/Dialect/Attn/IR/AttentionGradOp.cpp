@@ -21,7 +21,7 @@ void AttentionGradOp::build(OpBuilder &builder, OperationState &state,
   auto &properties = state.getOrAddProperties<Properties>();
   auto &segments = properties.operandSegmentSizes;
   constexpr size_t kRequired = 6;
-  std::fill(segments.begin(), segments.end(), 0);
+  llvm::fill(segments, 0);
   std::fill_n(segments.begin(), kRequired, 1);
   properties.resultSegmentSizes = {1, 1, 1, 0};
   properties.order = builder.getStringAttr(order);
