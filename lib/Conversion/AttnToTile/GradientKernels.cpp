@@ -232,15 +232,13 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   WarpBudget budget = getBudget(op.getScheduleAttr(), shape);
   budget.mark(kernel.getFunction(), target);
   buildGradientBody(kernel.getBody(), op, operands, shape, atom, target);
-  bool hasStarts =
-      ownsKeys ? bool(op.getKeyStarts()) : bool(op.getQueryStarts());
+  Value starts = ownsKeys ? op.getKeyStarts() : op.getQueryStarts();
   setGrid(kernel,
           ownsKeys ? getInput(op.getKey(), "key")
                    : getInput(op.getQuery(), "query"),
           shape.owned,
-          !hasStarts ? Value()
-          : ownsKeys ? getInput(op.getKeyStarts(), "key_starts")
-                     : getInput(op.getQueryStarts(), "query_starts"));
+          starts ? getInput(starts, ownsKeys ? "key_starts" : "query_starts")
+                 : Value());
   kernel.setBlock(budget.getThreads(target));
 }
 

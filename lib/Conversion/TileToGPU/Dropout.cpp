@@ -205,21 +205,16 @@ bool RegionVectorizer::drawInPairs(tile::IsKeptOp op,
 }
 
 /// What is kept, and with another sign what is not: the bit becomes the sign's.
-static Value negateDropped(ImplicitLocOpBuilder b, Value numbers,
-                           const DrawnBits &bits) {
+static Value negateDropped(Philox b, Value numbers, const DrawnBits &bits) {
   constexpr unsigned kByte = 8, kHighest = 3;
-  auto constant = [&](uint32_t value) -> Value {
-    return arith::ConstantOp::create(
-        b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
-  };
   auto type = cast<VectorType>(numbers.getType());
   auto words = type.clone(b.getI32Type());
   SmallVector<Value> signs;
   for (auto [word, byte] : bits.places) {
     Value isKept = arith::ShLIOp::create(b, bits.words[word],
-                                         constant(kByte * (kHighest - byte)));
-    Value isDropped = arith::XOrIOp::create(b, isKept, constant(~0u));
-    signs.push_back(arith::AndIOp::create(b, isDropped, constant(1u << 31)));
+                                         b.word(kByte * (kHighest - byte)));
+    Value isDropped = arith::XOrIOp::create(b, isKept, b.word(~0u));
+    signs.push_back(arith::AndIOp::create(b, isDropped, b.word(1u << 31)));
   }
   Value changed =
       arith::XOrIOp::create(b, vector::BitCastOp::create(b, words, numbers),
@@ -241,19 +236,14 @@ Value RegionVectorizer::takeKept(Operation &op, const KernelContext &context) {
   Value kept = choice.getTrueValue();
   if (!round)
     return negated && negated.getOperand() == kept && kept.getType().isF32()
-               ? negateDropped(ImplicitLocOpBuilder(loc, b),
-                               lookup(kept, Everywhere), bits)
+               ? negateDropped(Philox(loc, b), lookup(kept, Everywhere), bits)
                : Value();
   int64_t count = getNumElements(Everywhere);
   if (round.getType().getIntOrFloatBitWidth() != 16 || count % 2 != 0 ||
       !matchPattern(choice.getFalseValue(), m_PosZeroFloat()))
     return {};
-  OperationState state(op.getLoc(), op.getName());
-  state.addOperands(lookup(kept, Everywhere));
-  state.addTypes(vectorType(round.getType(), Everywhere));
-  state.addAttributes(op.getDiscardableAttrDictionary().getValue());
-  state.propertiesAttr = op.getPropertiesAsAttribute();
-  Value rounded = b.create(state)->getResult(0);
+  Value rounded =
+      createOnVectors(op, lookup(kept, Everywhere), Everywhere)->getResult(0);
   auto words = VectorType::get(count / 2, b.getI32Type());
   SmallVector<Value> masks;
   for (int64_t i = 0; i < count; i += 2) {

@@ -337,6 +337,17 @@ Value RegionVectorizer::convertPosition(arith::SIToFPOp op,
       b, loc, vector::BroadcastOp::create(b, loc, type, base), constants);
 }
 
+Operation *RegionVectorizer::createOnVectors(Operation &op, ValueRange operands,
+                                             unsigned varies) {
+  OperationState state(op.getLoc(), op.getName());
+  state.addOperands(operands);
+  for (Type type : op.getResultTypes())
+    state.addTypes(vectorType(type, varies));
+  state.addAttributes(op.getDiscardableAttrDictionary().getValue());
+  state.propertiesAttr = op.getPropertiesAsAttribute();
+  return b.create(state);
+}
+
 LogicalResult RegionVectorizer::convert(Operation &op,
                                         const KernelContext &context) {
   if (auto add = dyn_cast<memref::AtomicRMWOp>(op))
@@ -390,14 +401,10 @@ LogicalResult RegionVectorizer::convert(Operation &op,
              !known.lookup(cast.getIn()).offsets.empty()) {
     converted.value = convertPosition(cast, known.lookup(cast.getIn()));
   } else {
-    OperationState state(op.getLoc(), op.getName());
+    SmallVector<Value> operands;
     for (Value operand : op.getOperands())
-      state.addOperands(lookup(operand, varies));
-    for (Type type : op.getResultTypes())
-      state.addTypes(vectorType(type, varies));
-    state.addAttributes(op.getDiscardableAttrDictionary().getValue());
-    state.propertiesAttr = op.getPropertiesAsAttribute();
-    Operation *vectors = b.create(state);
+      operands.push_back(lookup(operand, varies));
+    Operation *vectors = createOnVectors(op, operands, varies);
     converted.value = vectors->getResult(0);
     for (auto [result, value] : llvm::drop_begin(
              llvm::zip_equal(op.getResults(), vectors->getResults())))

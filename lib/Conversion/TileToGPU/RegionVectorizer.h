@@ -103,6 +103,9 @@ private:
   void mapPosition(mlir::BlockArgument argument, unsigned dim, mlir::Value own);
   mlir::LogicalResult convert(mlir::Operation &op,
                               const KernelContext &context);
+  /// The same operation on vectors of what varies so.
+  mlir::Operation *createOnVectors(mlir::Operation &op,
+                                   mlir::ValueRange operands, unsigned varies);
   /// Whether each element of the tile is one thread's alone.
   bool isSpread(const KernelContext &context, tile::MapOp map) const;
   mlir::LogicalResult addToElements(mlir::memref::AtomicRMWOp op,

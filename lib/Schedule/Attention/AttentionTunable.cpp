@@ -25,6 +25,15 @@ int64_t attune::getMeanLength(Value starts, int64_t size, int64_t batches) {
   return starts && batches > 0 ? llvm::divideCeilSigned(size, batches) : size;
 }
 
+// Lengths of packed sequences are not known: as if all had one.
+SmallVector<int64_t> attune::getMeanSizes(attn::AttentionOpInterface op,
+                                          ArrayRef<int64_t> sizes) {
+  SmallVector<int64_t> each(sizes);
+  each[kSeqQ] = getMeanLength(op.getQueryStarts(), sizes[kSeqQ], sizes[kBatch]);
+  each[kSeqK] = getMeanLength(op.getKeyStarts(), sizes[kSeqK], sizes[kBatch]);
+  return each;
+}
+
 SmallVector<double> attune::getAttentionDistance(ArrayRef<int64_t> left,
                                                  ArrayRef<int64_t> right) {
   auto heads = [](ArrayRef<int64_t> sizes) {
@@ -161,12 +170,7 @@ struct AttentionTunable
     auto attention = cast<AttentionOp>(op);
     auto batch = static_cast<double>(sizes[kBatch]);
     auto heads = static_cast<double>(sizes[kHeads]);
-    // Of packed sequences, whose lengths are not known, as if all had one.
-    SmallVector<int64_t> each(sizes);
-    each[kSeqQ] =
-        getMeanLength(attention.getQueryStarts(), sizes[kSeqQ], sizes[kBatch]);
-    each[kSeqK] =
-        getMeanLength(attention.getKeyStarts(), sizes[kSeqK], sizes[kBatch]);
+    SmallVector<int64_t> each = getMeanSizes(attention, sizes);
     auto queries = static_cast<double>(each[kSeqQ]);
     auto keys = static_cast<double>(each[kSeqK]);
     auto rows =

@@ -60,6 +60,9 @@ ResultCheckRule getLogSumExpRule();
 /// What of `size` queries or keys one batch has: all, or where `starts` say
 /// that they are packed, its share in the mean, rounded up.
 int64_t getMeanLength(mlir::Value starts, int64_t size, int64_t batches);
+/// Sizes, by AttentionSize, with the lengths that batches have in the mean.
+llvm::SmallVector<int64_t> getMeanSizes(attn::AttentionOpInterface op,
+                                        llvm::ArrayRef<int64_t> sizes);
 
 /// Makes attn.append an op that can be tuned.
 void attachAppendTunable(mlir::MLIRContext *context);

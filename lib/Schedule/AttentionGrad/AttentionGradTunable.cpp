@@ -78,12 +78,7 @@ struct AttentionGradTunable
     auto grad = cast<AttentionGradOp>(op);
     auto batch = static_cast<double>(sizes[kBatch]);
     auto heads = static_cast<double>(sizes[kHeads]);
-    // Of packed sequences, whose lengths are not known, as if all had one.
-    SmallVector<int64_t> each(sizes);
-    each[kSeqQ] =
-        getMeanLength(grad.getQueryStarts(), sizes[kSeqQ], sizes[kBatch]);
-    each[kSeqK] =
-        getMeanLength(grad.getKeyStarts(), sizes[kSeqK], sizes[kBatch]);
+    SmallVector<int64_t> each = getMeanSizes(grad, sizes);
     auto queries = static_cast<double>(each[kSeqQ]);
     auto keys = static_cast<double>(each[kSeqK]);
     auto sizeQK = static_cast<double>(grad.getHeadDimQK());
