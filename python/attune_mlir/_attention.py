@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from . import _compiler, _devices, _frameworks, _gradients, _known, _native, _operands, _schedules
 
 if TYPE_CHECKING:
-    from . import _flex
+    from . import _flex, _serving
 
 
 @dataclasses.dataclass(frozen=True)
@@ -421,17 +421,20 @@ def compute_gradients(
     deterministic: bool,
     chip: str | None,
     known: Callable[..., bool] | None = None,
+    packed: _serving.Packed | None = None,
     **options: Any,
 ) -> list[Any]:
     """The gradients of q, k, v and the slopes that are wanted, and None of others.
 
-    `arrays` are the first arguments of `compute`, `options` those of it that are no places. `known` learns the call, with q, k, v
-    and what is saved as inputs.
+    `arrays` are the first arguments of `compute`, `options` those of it that are no places. `known` learns the call, with q, k, v,
+    what is saved, and the integers of `packed` sequences as inputs.
     """
-    call = read_call(*arrays, return_lse=saved.lse_grad is not None, **options)
+    read = read_call if packed is None else packed.read_call
+    call = read(*arrays, return_lse=saved.lse_grad is not None, **options)
     device = _devices.get_device(*call.place, chip)
     *of_parts, of_slopes = wanted
     others = (_operands.SLOPES_NUMBER,) * of_slopes
     problem = _gradients.Gradients(call.problem, (of_parts[0], of_parts[1], of_parts[2]), deterministic, others)
-    found = _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known)
+    integers = None if packed is None else packed.integers
+    found = _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known, integers)
     return found if of_slopes else [*found, None]

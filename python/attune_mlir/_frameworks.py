@@ -137,16 +137,20 @@ def is_torch(array: object) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def is_watched(places: str, is_plain: bool, *arrays: Any) -> bool:
-    """Whether something of PyTorch has to see the call besides us. ValueError where it is not `is_plain`, for it has `places`."""
+def is_watched(places: str, is_plain: bool, *arrays: Any, records: bool = False) -> bool:
+    """Whether something of PyTorch has to see the call besides us, autograd among them where this `records`.
+
+    ValueError where it is not `is_plain`, for it has `places`.
+    """
     if not is_torch(arrays[0]):
         return False
     from . import _torch
 
-    if not _torch.is_traced(*arrays):
+    if not _torch.is_traced(*arrays) and not (records and _torch.records(*arrays)):
         return False
     if not is_plain:
-        raise ValueError(f"expects {places} in plain calls alone, not where PyTorch traces or maps")
+        what = "traces, maps or records gradients" if records else "traces or maps"
+        raise ValueError(f"expects {places} in plain calls alone, not where PyTorch {what}")
     return True
 
 

@@ -28,6 +28,13 @@ def _make_key(key: Hashable, lengths: tuple[int | None, ...]) -> Hashable:
     return (key, *(None if length is None else _schedules.round_length(length) for length in lengths)) if lengths else key
 
 
+def number(key: Hashable, lengths: tuple[int | None, ...] = ()) -> int:
+    """That of a kind of calls which `key` stands for, for lengths of their buckets."""
+    name = _make_key(key, lengths)
+    found = _kinds.get(name)
+    return _kinds.setdefault(name, next(kind_numbers)) if found is None else found
+
+
 def repeat(key: Hashable, options: tuple[Any, ...], inputs: Iterable[Any], lengths: tuple[int | None, ...] = ()) -> Any:
     """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces or transforms.
 
@@ -44,7 +51,7 @@ class Attempt:
     """A call that `repeat` did not know, with what it was given; `inputs` are by the names of the kernel's arguments."""
 
     def __init__(self, key: Hashable, options: tuple[Any, ...], inputs: dict[str, Any], lengths: tuple[int | None, ...] = ()) -> None:
-        self._key, self._options, self._inputs = _make_key(key, lengths), options, inputs
+        self._key, self._lengths, self._options, self._inputs = key, lengths, options, inputs
 
     def learn(
         self, results: Sequence[str], places: dict[str, int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int
@@ -57,7 +64,7 @@ class Attempt:
         for name, array in given.items():
             if not _frameworks.is_torch(array) or name not in places or arguments[places[name]].address != array.data_ptr():
                 return
-        kind = _kinds.setdefault(self._key, next(kind_numbers))
+        kind = number(self._key, self._lengths)
         passed = [places[name] for name in given]
         _native.add_known(
             (kind, *self._options), list(self._inputs.values()), passed, [places[name] for name in results], arguments, kernel, queue

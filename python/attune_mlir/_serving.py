@@ -213,6 +213,33 @@ def read_attention(q: Any, k: Any, v: Any, options: Options) -> Call:
     return read_call({"q": q, "k": k, "v": v}, dict.fromkeys(_integers.CLAUSES, ("", None)), (None, None), options, None)
 
 
+@dataclasses.dataclass(frozen=True)
+class Packed:
+    """Where packed sequences are, as gradients are told."""
+
+    #: By clauses; None where there is none.
+    integers: dict[str, Any]
+    #: Queries and keys of the longest, as far as they are known.
+    longest: tuple[int | None, int | None]
+    batch_invariant: bool
+
+    def read_call(self, q: Any, k: Any, v: Any, alibi_slopes: Any, sinks: Any, *, return_lse: bool, layout: str, **options: Any) -> Call:
+        """As that of attention, of arrays with a batch of 1; `options` are causal, window, softcap and scale. `layout` is bshd."""
+        given = Options(
+            **options,
+            alibi_slopes=alibi_slopes,
+            sinks=sinks,
+            return_lse=return_lse,
+            latent=None,
+            batch_invariant=self.batch_invariant,
+            weights=None,
+            check=False,
+            descales=(None, None, None),
+        )
+        integers = {clause: (clause, self.integers.get(clause)) for clause in _integers.CLAUSES}
+        return read_call({"q": q, "k": k, "v": v}, integers, self.longest, given, None)
+
+
 def compute(
     arrays: dict[str, Any],
     integers: dict[str, tuple[str, Any]],
@@ -342,7 +369,11 @@ def varlen(
     have the result 0. What the integers hold is not checked, and no access is outside of the arrays whatever it is;
     with `check` it is, which waits for a GPU, and ValueError names the sequence.
 
-    Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
+    With tensors of PyTorch there are gradients, as of `attention`, of q, k and v of 16 bits that are packed, of alibi_slopes and sinks,
+    also through the LSE. Sequences may have any lengths then, too, and `seqused_k`. Rows behind the last sequence, or behind the keys
+    that are used, have gradients of 0.
+
+    Errors are those of `attention`; NotImplementedError names what has no gradients: `block_table`, `latent`, scales, 8 bits.
     """
     if cu_seqlens_k is None and (block_table is None or seqused_k is None):
         raise ValueError("expects cu_seqlens_k for keys that are packed, or block_table with seqused_k or cu_seqlens_k for those in pages")
@@ -359,7 +390,7 @@ def varlen(
         found = _view_result(found, out_dtype)
         return (found[0][0], found[1][0]) if return_lse else found[0]
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled)
-    if _frameworks.is_watched("out, stream and check", is_plain, *arrays):
+    if _frameworks.is_watched("out, stream and check", is_plain, *arrays, records=True):
         from . import _serving_torch
 
         most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
@@ -382,7 +413,6 @@ def varlen(
             _check_rank(name, array, 3, "[total_k, kv_heads, head_dim]")
         else:
             _check_rank(name, array, 4, "[pages, page_size, kv_heads, head_dim]")
-    _refuse_gradients(q, k, v)
     if block_table is None:
         k, v = k[None], v[None]
     found, lse = compute(
@@ -452,7 +482,7 @@ def decode(
     that of the cache. Nothing waits for a GPU; but with `check` what the integers hold is checked, and ValueError names
     the sequence.
 
-    Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients.
+    Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients, which `varlen` has.
     """
     known = (causal, window, softcap, scale, return_lse, "bshd", chip)
     own = (latent, batch_invariant, weights, out_dtype)
@@ -522,8 +552,12 @@ def _check_rank(name: str, array: Any, rank: int, dims: str) -> None:
         raise ValueError(f"expects {name} to be {dims}, but got shape {tuple(shape)}")
 
 
+#: What has no gradients where `decode` is called.
+NO_GRADIENTS = "caches, and operands of 8 bits or with scales,"
+
+
 def _refuse_gradients(*arrays: Any) -> None:
     if _frameworks.is_torch(arrays[0]):
         from . import _torch
 
-        _torch.check_gradients("packed sequences and caches", *arrays)
+        _torch.check_gradients(NO_GRADIENTS, *arrays)

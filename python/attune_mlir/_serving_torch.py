@@ -2,11 +2,13 @@
 """`decode`, `varlen` and `merge` as operators of PyTorch: attune::decode, attune::varlen and attune::merge.
 
 They are what torch.compile, torch.export and fake tensors see, and what autograd sees of merges. Arguments are those of the
-functions. All return two tensors, of which the second has no elements without `return_lse`. Plain calls do not come here.
+functions. All return two tensors, of which the second has no elements without `return_lse`. Plain calls do not come here, but for
+those of `varlen` that are recorded: its gradients are those of `_torch`, and attune::varlen_backward where PyTorch looks on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -29,9 +31,18 @@ _SCHEMAS = {
     "merge": "Tensor[] outputs, Tensor[] lses, *, str layout='bshd', bool return_lse=False, str? chip=None",
 }
 
+_TAGS = (torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag)
+
 _library = torch.library.Library("attune", "FRAGMENT")
 for _name, _schema in _SCHEMAS.items():
-    _library.define(f"{_name}({_schema}) -> (Tensor, Tensor)", tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag))
+    _library.define(f"{_name}({_schema}) -> (Tensor, Tensor)", tags=_TAGS)
+_library.define(
+    "varlen_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor? alibi_slopes,"
+    " Tensor? sinks, Tensor cu_seqlens_q, Tensor cu_seqlens_k, Tensor? seqused_k, *, SymInt? max_seqlen_q, SymInt? max_seqlen_k,"
+    " bool causal, int[]? window, float? softcap, float? scale, bool batch_invariant, str? chip, bool[] wanted)"
+    " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
+    tags=_TAGS,
+)
 
 
 def _pair(found: Any, return_lse: bool, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -80,7 +91,8 @@ def _fake_decode(
 
 
 def _varlen(*tensors: Any, return_lse: bool = False, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    q, k, v, starts_q, starts_k, used, table, slopes, sinks, *scales = map(_torch.as_plain, tensors)
+    # Those that are recorded are not memory for anyone else.
+    q, k, v, starts_q, starts_k, used, table, slopes, sinks, *scales = (_torch.detach(_torch.as_plain(x)) for x in tensors)
     named = dict(zip(_SCALES, scales, strict=False), alibi_slopes=slopes, sinks=sinks)
     found = _serving.varlen(q, k, v, starts_q, starts_k, seqused_k=used, block_table=table, return_lse=return_lse, **named, **options)
     return _pair(found, return_lse, q)
@@ -134,15 +146,94 @@ for _name, _kernel, _fake in (
 
 def _refuse(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
     if any(ctx.needs_input_grad):
-        raise NotImplementedError(_torch.NO_GRADIENTS.format("packed sequences and caches"))
+        raise NotImplementedError(_torch.NO_GRADIENTS.format(_serving.NO_GRADIENTS))
 
 
 def _no_backward(ctx: Any, *gradients: Any) -> Any:
-    raise NotImplementedError(_torch.NO_GRADIENTS.format("packed sequences and caches"))
+    raise NotImplementedError(_torch.NO_GRADIENTS.format(_serving.NO_GRADIENTS))
 
 
-for _name in ("decode", "varlen"):
-    torch.library.register_autograd(f"attune::{_name}", _no_backward, setup_context=_refuse, lib=_library)
+torch.library.register_autograd("attune::decode", _no_backward, setup_context=_refuse, lib=_library)
+
+
+def _check_packed(inputs: Any, options: dict[str, Any]) -> None:
+    """NotImplementedError for what gradients of packed sequences cannot have."""
+    q, k, v, _, _, _, table, _, _, *scales = inputs
+    given = {"latent": options.get("latent"), "block_table": table, **dict(zip(_SCALES, scales, strict=False))}
+    given |= {name: options.get(name) for name in ("weights", "out_dtype")}
+    for name, value in given.items():
+        if value is not None:
+            raise NotImplementedError(_torch.NO_GRADIENTS.format(f"{name} of varlen"))
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if tensor is not None and tensor.dtype.itemsize == 1:
+            raise NotImplementedError(_torch.NO_GRADIENTS.format(f"{name} of {tensor.dtype}"))
+
+
+def _find_packed_gradients(
+    out_grad: torch.Tensor,
+    lse_grad: torch.Tensor | None,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    out: torch.Tensor,
+    lse: torch.Tensor,
+    alibi_slopes: torch.Tensor | None,
+    sinks: torch.Tensor | None,
+    starts_q: torch.Tensor,
+    starts_k: torch.Tensor,
+    used: torch.Tensor | None,
+    *,
+    max_seqlen_q: int | None,
+    max_seqlen_k: int | None,
+    batch_invariant: bool,
+    wanted: Sequence[bool],
+    **options: Any,
+) -> tuple[torch.Tensor | None, ...]:
+    """As `_torch.find_gradients`."""
+    integers = {"query_starts": starts_q, "key_starts": starts_k, "key_lengths": used}
+    packed = _serving.Packed(integers, (max_seqlen_q, max_seqlen_k), batch_invariant)
+    found = _torch.find_gradients(
+        out_grad[None],
+        None if lse_grad is None else lse_grad[None],
+        q[None],
+        k[None],
+        v[None],
+        out[None],
+        lse[None],
+        alibi_slopes,
+        sinks,
+        wanted=wanted,
+        packed=packed,
+        layout="bshd",
+        **options,
+    )
+    return *(None if x is None else x[0] for x in found[:3]), *found[3:]
+
+
+def _compute_backward(out_grad: torch.Tensor, *arguments: Any, **options: Any) -> tuple[torch.Tensor, ...]:
+    """The kernels of `varlen_backward`, on any device."""
+    return _torch.fill_gradients(out_grad, _find_packed_gradients(out_grad, *arguments, **options))
+
+
+def _fake_backward(*tensors: Any, **options: Any) -> Any:
+    return _torch.fake_backward(*tensors[:9], **options)
+
+
+for _key in ("CPU", "CUDA"):
+    _library.impl("varlen_backward", _compute_backward, _key)
+torch.library.register_fake("attune::varlen_backward", _fake_backward, lib=_library)
+torch.library.register_autograd("attune::varlen_backward", _torch.refuse_twice, lib=_library)
+_recorder = _torch.Recorder(
+    torch.ops.attune.varlen,
+    torch.ops.attune.varlen_backward,
+    _varlen,
+    _find_packed_gradients,
+    learned=(0, 1, 2, 7, 8),
+    read=(3, 4, 5),
+    left_out=("return_lse", "latent", "weights", "out_dtype"),
+    check=_check_packed,
+)
+torch.library.register_autograd("attune::varlen", _recorder.differentiate, setup_context=_recorder.save, lib=_library)
 
 
 def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
@@ -187,8 +278,13 @@ def decode(*tensors: Any, **options: Any) -> Any:
 
 
 def varlen(*tensors: Any, **options: Any) -> Any:
-    """`attune_mlir.varlen` where PyTorch looks on; arguments are the operator's."""
-    return _unpack(torch.ops.attune.varlen(*tensors, **options), options["return_lse"])
+    """`attune_mlir.varlen` where PyTorch looks on, or records what gradients need; arguments are the operator's."""
+    return_lse, is_recorded = options["return_lse"], _torch.records(*tensors)
+    if is_recorded:
+        _check_packed(tensors, options)
+        options["return_lse"] = True
+    is_here = is_recorded and not _torch.is_traced(*tensors)
+    return _unpack(_recorder.run(tensors, options, is_here=is_here, is_recorded=is_recorded), return_lse)
 
 
 def merge(outputs: list[Any], lses: list[Any], *, return_lse: bool, **options: Any) -> Any:

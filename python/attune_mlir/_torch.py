@@ -17,13 +17,17 @@ PyTorch's autograd does. Both are Python's. With a PyTorch that has no stable AB
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import _attention, _gradients, _native
+from . import _attention, _gradients, _known, _native
+
+if TYPE_CHECKING:
+    from . import _serving
 
 NO_GRADIENTS = (
     "expects {} without gradients, for which attune_mlir has no kernel: "
@@ -124,13 +128,16 @@ torch.library.register_fake("attune::attention", fake, lib=_library)
 def differentiate_sinks(
     sinks: Any, out: torch.Tensor, lse: torch.Tensor, out_grad: torch.Tensor, lse_grad: torch.Tensor | None, layout: str
 ) -> torch.Tensor:
-    """The gradient of the sinks, which follows from the results: -sum exp(sink - lse) * (out_grad · out - lse_grad), by heads."""
+    """The gradient of the sinks, which follows from the results: -sum exp(sink - lse) * (out_grad · out - lse_grad), by heads.
+
+    What is behind the last one of packed sequences saw no sink, and has an LSE of -inf.
+    """
     deltas = (out_grad.float() * out).sum(-1)
     if layout == "bshd":
         deltas = deltas.transpose(1, 2)
     if lse_grad is not None:
         deltas = deltas - lse_grad
-    return -((sinks[:, None] - lse).exp() * deltas).sum((0, 2))
+    return -torch.where(lse > -torch.inf, (sinks[:, None] - lse).exp() * deltas, 0).sum((0, 2))
 
 
 def find_gradients(
@@ -145,9 +152,13 @@ def find_gradients(
     sinks: torch.Tensor | None,
     *,
     wanted: Sequence[bool],
+    packed: _serving.Packed | None = None,
     **options: Any,
 ) -> tuple[torch.Tensor | None, ...]:
-    """The gradients of q, k, v, slopes and sinks that are wanted, and None of others."""
+    """The gradients of q, k, v, slopes and sinks that are wanted, and None of others.
+
+    Those of `packed` sequences have a batch of 1 in front, but for the numbers that say where they are.
+    """
     *of_parts, of_slopes, of_sinks = wanted
     sinks_grad = differentiate_sinks(sinks, out, lse, out_grad, lse_grad, options["layout"]) if of_sinks else None
     if not (q.numel() and k.numel()) or not any(wanted[:4]):
@@ -157,12 +168,15 @@ def find_gradients(
     kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
     of_q, of_k, of_v = of_parts
     deterministic = is_deterministic()
+    integers = () if packed is None else packed.integers.values()
     if alibi_slopes is None and options.get("dropout") is None and all(type(x) is torch.Tensor for x in kept):
         # Sinks are in the log-sum-exps, and no kernel reads them again.
         bits = (True, of_q, of_k, of_v, sinks is None, deterministic)
         kind = sum(bit << number for number, bit in enumerate(bits))
+        if packed is not None:
+            kind = _known.number((kind, "varlen"), packed.longest)
         names = (kind, *(options[name] for name in ("causal", "window", "softcap", "scale")), False, options["layout"], options["chip"])
-        if (found := _native.launch_known(*names, *tensors, *kept)) is None:
+        if (found := _native.launch_known(*names, *tensors, *kept, *integers)) is None:
             known = functools.partial(_native.add_known, names)
     if found is not None:
         gradients = iter((found,) if isinstance(found, torch.Tensor) else found)
@@ -173,6 +187,7 @@ def find_gradients(
         (of_q, of_k, of_v, of_slopes),
         deterministic=deterministic,
         known=known,
+        packed=packed,
         **options,
     )
     return *made, sinks_grad
@@ -211,35 +226,69 @@ def fake_backward(
 torch.library.register_fake("attune::attention_backward", fake_backward, lib=_library)
 
 
-def _find_wanted(ctx: Any) -> tuple[bool, ...]:
-    """Which of the operator's tensors want gradients; those that were left out at the end do not."""
-    return (*ctx.needs_input_grad, False, False)[:5]
+@dataclasses.dataclass(frozen=True)
+class Recorder:
+    """How PyTorch records calls of an operator with tensors and options, whose results are the output and the LSE."""
+
+    operator: Any
+    #: Of gradients: its tensors are those of the results, q, k and v, the results, slopes and sinks, and `read`.
+    backward_operator: Any
+    #: Kernels of both, for tensors that are memory.
+    compute: Callable[..., Any]
+    find_gradients: Callable[..., tuple[torch.Tensor | None, ...]]
+    #: Which of the operator's tensors are q, k, v, slopes and sinks.
+    learned: tuple[int, ...] = (0, 1, 2, 3, 4)
+    #: Which others gradients read.
+    read: tuple[int, ...] = ()
+    #: Options that those of gradients do not have.
+    left_out: tuple[str, ...] = ("return_lse",)
+    #: Raises NotImplementedError for tensors and options that have no gradients.
+    check: Callable[..., None] | None = None
+
+    def save(self, ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
+        """What gradients need of a call."""
+        if self.check is not None and any(ctx.needs_input_grad):
+            self.check(inputs, keyword_only_inputs)
+        ctx.save_for_backward(*inputs, *output)
+        ctx.options = {name: value for name, value in keyword_only_inputs.items() if name not in self.left_out}
+        ctx.set_materialize_grads(False)
+
+    def differentiate(self, ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        """The gradients of the tensors."""
+        *inputs, out, lse = ctx.saved_tensors
+        if not lse.numel():
+            lse = self.operator(*inputs, return_lse=True, **ctx.options)[1]
+        if lse_grad is not None and not lse_grad.numel():
+            lse_grad = None
+        if out_grad is None:
+            out_grad = torch.zeros_like(out)
+        # Tensors that were left out at the end want none.
+        needed = ctx.needs_input_grad
+        wanted = [place < len(needed) and needed[place] for place in self.learned]
+        q, k, v, alibi_slopes, sinks = (inputs[place] for place in self.learned)
+        tensors = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks, *(inputs[place] for place in self.read))
+        options = {**ctx.options, "wanted": wanted}
+        if not torch.is_grad_enabled() and is_plain(*tensors):
+            found = self.find_gradients(*tensors, **options)
+        elif is_transformed():
+            found = _RecordedBackward.apply(*tensors, options, self)
+        else:
+            found = self.backward_operator(*tensors, **options)
+        gradients: list[torch.Tensor | None] = [None] * len(inputs)
+        for place, is_wanted, gradient in zip(self.learned, wanted, found, strict=True):
+            gradients[place] = gradient if is_wanted else None
+        return tuple(gradients)
+
+    def run(self, tensors: tuple[Any, ...], options: dict[str, Any], *, is_here: bool, is_recorded: bool) -> Any:
+        """Both results. `is_here` where nothing but autograd looks on, if that."""
+        if is_here:
+            return _Recorded.apply(*tensors, options, self)
+        is_mapped = is_recorded and not torch.compiler.is_compiling() and is_transformed() and not torch._C._is_any_autocast_enabled()
+        return _Transformed.apply(*tensors, options, self) if is_mapped else self.operator(*tensors, **options)
 
 
-def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
-    ctx.save_for_backward(*inputs, *output)
-    ctx.options = {name: value for name, value in keyword_only_inputs.items() if name != "return_lse"}
-    ctx.set_materialize_grads(False)
-
-
-def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
-    q, k, v, alibi_slopes, sinks, out, lse = ctx.saved_tensors
-    if not lse.numel():
-        lse = _operator(q, k, v, alibi_slopes, sinks, return_lse=True, **ctx.options)[1]
-    if lse_grad is not None and not lse_grad.numel():
-        lse_grad = None
-    if out_grad is None:
-        out_grad = torch.zeros_like(out)
-    wanted = list(_find_wanted(ctx))
-    tensors, options = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks), {**ctx.options, "wanted": wanted}
-    if not torch.is_grad_enabled() and is_plain(*tensors):
-        found = find_gradients(*tensors, **options)
-    else:
-        found = _RecordedBackward.apply(*tensors, options) if is_transformed() else _backward_operator(*tensors, **options)
-    return tuple(x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
-
-
-torch.library.register_autograd("attune::attention", _backward, setup_context=_save, lib=_library)
+_recorder = Recorder(_operator, _backward_operator, _compute, find_gradients)
+torch.library.register_autograd("attune::attention", _recorder.differentiate, setup_context=_recorder.save, lib=_library)
 
 
 def _keep_errors(kernel: Callable[..., tuple[torch.Tensor, torch.Tensor]]) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
@@ -271,11 +320,11 @@ def _implement() -> None:
 _implement()
 
 
-def _refuse_twice(ctx: Any, *gradients: Any) -> Any:
+def refuse_twice(ctx: Any, *gradients: Any) -> Any:
     raise NotImplementedError("expects first derivatives of attention alone, but got a second one, for which attune_mlir has no kernel")
 
 
-torch.library.register_autograd("attune::attention_backward", _refuse_twice, lib=_library)
+torch.library.register_autograd("attune::attention_backward", refuse_twice, lib=_library)
 
 
 def is_transformed() -> bool:
@@ -284,18 +333,18 @@ def is_transformed() -> bool:
 
 
 class _Recorded(torch.autograd.Function):  # type: ignore[misc]
-    """The operator where nothing looks on: it takes less time than by itself."""
+    """An operator where nothing looks on: it takes less time than by itself."""
 
     @staticmethod
     def forward(ctx: Any, *arguments: Any) -> Any:
-        *tensors, options = arguments
-        found = _compute(*tensors, **options)
-        _save(ctx, tensors, options, found)
+        *tensors, options, ctx.recorder = arguments
+        found = ctx.recorder.compute(*tensors, **options)
+        ctx.recorder.save(ctx, tensors, options, found)
         return found
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return *_backward(ctx, *gradients), None
+        return *ctx.recorder.differentiate(ctx, *gradients), None, None
 
 
 class _Transformed(torch.autograd.Function):  # type: ignore[misc]
@@ -305,25 +354,28 @@ class _Transformed(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(*arguments: Any) -> Any:
-        return _operator(*arguments[:-1], **arguments[-1])
+        *tensors, options, recorder = arguments
+        return recorder.operator(*tensors, **options)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        _save(ctx, inputs[:-1], inputs[-1], output)
+        *tensors, options, ctx.recorder = inputs
+        ctx.recorder.save(ctx, tensors, options, output)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return *_backward(ctx, *gradients), None
+        return *ctx.recorder.differentiate(ctx, *gradients), None, None
 
 
 class _RecordedBackward(torch.autograd.Function):  # type: ignore[misc]
-    """The same for the other operator."""
+    """The same for the operator of gradients."""
 
     generate_vmap_rule = True
 
     @staticmethod
     def forward(*arguments: Any) -> Any:
-        return _backward_operator(*arguments[:-1], **arguments[-1])
+        *tensors, options, recorder = arguments
+        return recorder.backward_operator(*tensors, **options)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -331,7 +383,7 @@ class _RecordedBackward(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        _refuse_twice(ctx, *gradients)
+        refuse_twice(ctx, *gradients)
 
 
 def _fold(x: torch.Tensor, dim: int | None, size: int) -> torch.Tensor:
@@ -458,10 +510,7 @@ def attention(
     if out is not None or stream is not None:
         raise ValueError(NO_PLACES)
     options["return_lse"] = return_lse or is_recorded
-    if is_here:
-        out, lse = _Recorded.apply(*tensors, options)
-    else:
+    if not is_here:
         options["window"] = None if window is None else list(window)
-        is_mapped = is_recorded and not torch.compiler.is_compiling() and is_transformed() and not torch._C._is_any_autocast_enabled()
-        out, lse = _Transformed.apply(*tensors, options) if is_mapped else _operator(*tensors, **options)
+    out, lse = _recorder.run(tensors, options, is_here=is_here, is_recorded=is_recorded)
     return (out, lse) if return_lse else out

@@ -94,7 +94,7 @@ def test_what_only_plain_calls_have():
     part, lse = attune.decode(q, cache, cache, return_lse=True)
     with pytest.raises(ValueError, match="expects out and stream in plain calls alone"):
         attune.merge([part.requires_grad_()], [lse], out=torch.empty_like(part))
-    with pytest.raises(NotImplementedError, match="expects packed sequences and caches without gradients"):
+    with pytest.raises(NotImplementedError, match="expects caches, and operands of 8 bits or with scales, without gradients"):
         torch.ops.attune.decode(q.requires_grad_(), cache, cache, None, None, None, None, None, None, None)
 
 
