@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gradients of packed sequences: a tile of what is owned finds its batch by bisection, rows are placed behind its start, and neither loads nor stores
+// go past its end. Simulator/gradients-packed.test checks numbers.
+//
+// RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="kv-block-m=32 kv-block-n=64 q-block-m=64 q-block-n=16" \
+// RUN:   --attn-expand-short-forms --convert-attn-to-tile --canonicalize --cse | FileCheck %s
+
+!q = tensor<1x?x8x64xf16>
+!k = tensor<1x?x2x64xf16>
+!lse = tensor<1x8x?xf32>
+
+// Numbers of rows belong to no sequence.
+// CHECK-LABEL: gpu.func @packed_deltas
+// CHECK-NOT: memref<?xi32>
+
+// CHECK-LABEL: gpu.func @packed_key_grad
+// CHECK-SAME:    %[[Q:[^ ]+]]: memref<1x?x8x64xf16>, %[[K:[^ ]+]]: memref<1x?x2x64xf16>, {{.*}}, %[[USED:[^ ]+]]: memref<?xi32>, %[[SQ:[^ ]+]]: memref<?xi32>, %[[SK:[^ ]+]]: memref<?xi32>
+// CHECK-SAME:    grid = <(dim(1, 1) ceildiv 64 + dim({{[0-9]+}}, 0)) * dim(1, 2) * dim(1, 0)>
+// CHECK: %[[FOUND:.+]]:2 = scf.for
+// CHECK:   memref.load %[[SK]]
+// CHECK:   arith.divui %{{.+}}, %c64
+// Of the batch, the place behind the rows that are stored; behind the last one it is the end of the tensor.
+// CHECK: %[[IS_BATCH:.+]] = arith.cmpi slt, %[[FOUND]]#0,
+// CHECK: %[[AFTER:.+]] = arith.select %[[IS_BATCH]]
+// CHECK: memref.load %[[SQ]]
+// CHECK: memref.load %[[USED]]
+// CHECK: %[[FIRST:.+]] = arith.muli %{{.+}}, %c64
+// Keys that do not exist visit no queries.
+// CHECK: %[[EXISTS:.+]] = arith.cmpi slt, %[[FIRST]], %[[KEYS:.+]] :
+// CHECK: %[[QUERIES:.+]] = arith.select %[[EXISTS]], %[[ALL_QUERIES:.+]], %c0
+// CHECK: %[[END:.+]] = arith.addi %[[START:.+]], %[[KEYS]]
+// CHECK: %[[ROWS:.+]] = memref.subview %{{.+}}[0, 0] [%[[END]], 64]
+// CHECK: %[[PLACE:.+]] = arith.addi %[[START]], %[[FIRST]]
+// CHECK: tile.load %[[ROWS]][%[[PLACE]], %c0]
+// CHECK: scf.for
+// CHECK:   %[[LAST:.+]] = arith.addi %[[START_OF_QUERIES:.+]], %[[ALL_QUERIES]]
+// CHECK:   memref.subview %{{.+}}[0, 0] [%[[LAST]], 64]
+// CHECK:   scf.for
+// CHECK:     %[[QUERY:.+]] = arith.muli %{{.+}}, %c32
+// CHECK:     %[[QUERY_PLACE:.+]] = arith.addi %[[START_OF_QUERIES]], %[[QUERY]]
+// CHECK:     tile.load %{{.+}}[%[[QUERY_PLACE]], %c0] stages 2
+// Log-sum-exps of queries that do not exist are not read, either.
+// CHECK:     %[[LOGS:.+]] = memref.subview %{{.+}}[0, %{{.+}}, 0] [1, 1, %[[LAST]]]
+// CHECK:     tile.load %[[LOGS]][%[[QUERY_PLACE]]]
+// Rows behind the keys that are used are the tile's to write, too, and 0.
+// CHECK: } {tile.defer_waits
+// CHECK: %[[ROW:.+]] = arith.addi %[[FIRST]], %{{.+}} : index
+// CHECK: %[[IS_KEY:.+]] = arith.cmpi slt, %[[ROW]], %[[KEYS]]
+// CHECK: arith.select %[[IS_KEY]], %{{.+}}, %cst
+// CHECK: %[[GRAD:.+]] = memref.subview %{{.+}}[0, 0] [%[[AFTER]], 64]
+// CHECK: tile.store %{{.+}}, %[[GRAD]][%[[PLACE]], %c0]
+// CHECK: tile.store %{{.+}}, %{{.+}}[%[[PLACE]], %c0]
+
+// CHECK-LABEL: gpu.func @packed_query_grad
+// CHECK-SAME:    grid = <(dim(0, 1) ceildiv 64 + dim({{[0-9]+}}, 0)) * dim(0, 2) * dim(0, 0)>
+// CHECK: scf.for
+// CHECK:   arith.divui %{{.+}}, %c64
+// CHECK: tile.load %{{.+}} stages 1 read_once
+// CHECK: tile.load %{{.+}} stages 1 read_once
+// CHECK: %[[KEY_END:.+]] = arith.addi %[[KEY_START:.+]], %{{.+}} : index
+// CHECK-NEXT: %[[KEY_ROWS:.+]] = memref.subview %{{.+}}[0, 0] [%[[KEY_END]], 64]
+// CHECK: scf.for
+// CHECK:   %[[KEY:.+]] = arith.muli %{{.+}}, %c16
+// CHECK:   %[[KEY_PLACE:.+]] = arith.addi %[[KEY_START]], %[[KEY]]
+// CHECK:   tile.load %[[KEY_ROWS]][%[[KEY_PLACE]], %c0] stages 2
+// The mask sees the key of the sequence.
+// CHECK:   %[[COLUMN:.+]] = arith.addi %[[KEY]], %{{.+}}
+// CHECK:   arith.cmpi slt, %[[COLUMN]],
+// CHECK: tile.store
+
+// What starts hold is on the device, and is not checked.
+// CHECK-LABEL: func.func @packed(
+// CHECK: cf.assert %{{.+}}, "expects query starts and key starts to have one number of batches"
+// CHECK-NOT: memref.load
+// CHECK: gpu.launch_func @packed_query_grad::@packed_query_grad
+func.func @packed(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %sq: tensor<?xi32>, %sk: tensor<?xi32>, %used: tensor<?xi32>) -> (!q, !k, !k) {
+  %dq, %dk, %dv = attn.attention_grad %q, %k, %v, %o, %lse, %do order(bshd) causal(bottom_right)
+    key_lengths(%used : tensor<?xi32>) query_starts(%sq : tensor<?xi32>) key_starts(%sk : tensor<?xi32>) : !q, !k, !k, !q, !lse, !q
+  return %dq, %dk, %dv : !q, !k, !k
+}
