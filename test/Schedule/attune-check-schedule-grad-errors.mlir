@@ -23,9 +23,19 @@ func.func @producer_of_one_warp(%q: !t, %lse: !lse) -> !t {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
-func.func @boxes_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {
-  // expected-error @below {{boxes-of-lengths: expects mma-warps to be 1 for gradients of batches of different lengths, but got 4}}
-  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) key_lengths(%lengths : tensor<?xi32>) schedule(<mmaWarps = 4>) : !t, !t, !t, !t, !lse, !t
+func.func @fused_boxes_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {
+  // expected-error @below {{boxes-of-lengths: expects form to be split for gradients of batches of different lengths, but got fused}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) key_lengths(%lengths : tensor<?xi32>) schedule(<form = fused, mmaWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @numbers_of_boxes_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {
+  // expected-error @below {{boxes-of-lengths: expects kv-block-m to be a multiple of 32, at most 256, for gradients of batches of different lengths, but got 16}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) key_lengths(%lengths : tensor<?xi32>) schedule(<mmaWarps = 4, kvBlockM = 16>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @gaps_between_boxes(%q: !t, %lse: !lse, %starts: tensor<?xi32>, %lengths: tensor<?xi32>) -> !t {
+  // expected-error @below {{boxes-of-lengths: expects mma-warps to be 1 for gradients of packed batches with lengths of their own, but got 4}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) key_lengths(%lengths : tensor<?xi32>) query_starts(%starts : tensor<?xi32>) key_starts(%starts : tensor<?xi32>) schedule(<mmaWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
 func.func @half_a_group(%q: !t, %lse: !lse) -> !t {

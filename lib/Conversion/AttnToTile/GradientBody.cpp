@@ -132,6 +132,11 @@ void GradientBuilder::locate() {
   if (op.hasLengths()) {
     tile.tile = findBatch(tile.tile, length);
     length = ownsKeys ? seqK : seqQ;
+    MaskDim visits = ownsKeys ? MaskDim::Query : MaskDim::Key;
+    if (isByBoxes() && hasEnd(visits)) {
+      lastBox.emplace(b, getRows(visits).length, kernel.visited);
+      readsAtVisited = findReadsAtVisited();
+    }
   }
   firstOwned = arith::MulIOp::create(b, tile.tile, constant(kernel.owned));
   Value after = arith::AddIOp::create(b, firstOwned, constant(kernel.owned));
@@ -150,7 +155,7 @@ Value GradientBuilder::loadShifts(int64_t rows, Value first) {
   Value shifts = loadOwnNumbers(rows, operands.shifts, first);
   // The products of a query that does not exist are 0, and so is what its
   // weights add, unless a score region makes them infinite.
-  if (!op.hasScore())
+  if (!op.hasScore() || (ownsKeys && lastBox))
     return shifts;
   return b.map(cast<TileType>(shifts.getType()), shifts,
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -171,8 +176,9 @@ Value GradientBuilder::loadDeltas(int64_t rows, Value first) {
 Value GradientBuilder::loadOwnNumbers(int64_t rows, Value buffer, Value first) {
   if (ownsKeys && stagesNumbers(op.getScheduleAttr(), kernel))
     return createLoad(b, TileType::get({rows}, b.getF32Type()),
-                      viewNumbers(b, buffer, batch, /*head=*/Value()),
-                      {headQ, first}, kernel.stages);
+                      viewNumbers(b, buffer, getBatch(MaskDim::Query),
+                                  /*head=*/Value()),
+                      {headQ, getPlace(MaskDim::Query, first)}, kernel.stages);
   if (!hasEnd(MaskDim::Query))
     return loadNumbers(b, rows, viewNumbers(b, buffer, batch, headQ), first);
   // Those of queries that do not exist are 0, as theirs are.
@@ -194,6 +200,11 @@ Value GradientBuilder::multiplyByKeys(Value grads) {
 
 Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value first = blocks.getFirst(b, block);
+  if (lastBox) {
+    leastVisited = first;
+    first =
+        arith::SubIOp::create(b, first, lastBox->getBack(b, b.getLoc(), first));
+  }
   MaskDim dim = ownsKeys ? MaskDim::Query : MaskDim::Key;
   // Both products come first: one runs while weights are made of the other.
   Value rows =

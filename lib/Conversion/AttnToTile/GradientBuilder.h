@@ -68,7 +68,7 @@ private:
                          mlir::Value block, mlir::Value first);
   /// Keys that are owned and do not exist have products of 0, and no part of
   /// the gradients of queries or tensors: their weights, which may be infinite,
-  /// must be 0.
+  /// must be 0. Nor are there weights of rows that the last box has again.
   llvm::SmallVector<Reach, 2> findReaches(mlir::Value first);
   mlir::Value applyScore(mlir::Value products, mlir::Value first);
   mlir::Value applyMask(mlir::Value scores, mlir::Value first, bool asksRegion);
@@ -150,11 +150,14 @@ private:
     return tile::BroadcastOp::create(b, scoreType, numbers,
                                      /*dim=*/ownsKeys ? 1 : 0);
   }
-  /// Query and key of an element of a tile of scores.
+  /// Query and key of an element of a tile of scores. In the last box they may
+  /// be before the first one, but none that tensors are read at.
   std::pair<mlir::Value, mlir::Value> locateElement(mlir::OpBuilder &inner,
                                                     mlir::Location loc,
                                                     mlir::ValueRange place,
                                                     mlir::Value first);
+  /// Whether regions read tensors at places that what is visited says.
+  bool findReadsAtVisited();
   /// Whether a region is asked for positions that do not exist.
   Positions getPositions(mlir::Region &region);
   /// Values of the score region for an element, whose place stands behind what
@@ -176,6 +179,8 @@ private:
     return dim == MaskDim::Query ? op.getQueryStarts() || op.getQueryLengths()
                                  : op.getKeyStarts() || op.getKeyLengths();
   }
+  /// Whether the copy engine reads them, which knows the ends of tensors alone.
+  bool isByBoxes() { return op.getScheduleAttr().getMmaWarps() > 1; }
   /// Where the batch lies in tensors, which packed ones share.
   mlir::Value getBatch(MaskDim dim) {
     return getRows(dim).first ? constant(0) : batch;
@@ -185,11 +190,13 @@ private:
     mlir::Value first = getRows(dim).first;
     return first ? b.createOrFold<mlir::arith::AddIOp>(first, row) : row;
   }
-  /// The rows of a head, of which those behind the batch are not read.
+  /// The rows of a head, of which those behind the batch are not read but by
+  /// boxes: of what is owned, no row depends on another.
   mlir::Value view(mlir::Value buffer, MaskDim dim, mlir::Value head) {
     mlir::Value rows = viewHeads(b, op.getOrder(), buffer, getBatch(dim), head);
-    return hasEnd(dim) ? limitRows(b, rows, getPlace(dim, getRows(dim).length))
-                       : rows;
+    return hasEnd(dim) && !isByBoxes()
+               ? limitRows(b, rows, getPlace(dim, getRows(dim).length))
+               : rows;
   }
 
   TileBuilder b;
@@ -218,6 +225,11 @@ private:
   /// end with the tensor.
   mlir::Value afterOwned;
   mlir::Value batch, firstOwned, lastOwned;
+  /// Of what is visited, and the first row of a step that no other has. None
+  /// and null where steps end with the tensor, or what is read with the batch.
+  std::optional<LastBox> lastBox;
+  bool readsAtVisited = false;
+  mlir::Value leastVisited;
   /// Of the tile: a key head, or a query head.
   mlir::Value headOwned, headKV;
   /// The query head that is visited, and what is owned and visited of it: of

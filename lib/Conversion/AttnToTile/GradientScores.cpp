@@ -4,6 +4,7 @@
 // of scores and of what these read.
 
 #include "GradientBuilder.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -28,7 +29,23 @@ std::pair<Value, Value> GradientBuilder::locateElement(OpBuilder &inner,
                                                        Value first) {
   Value owned = arith::AddIOp::create(inner, loc, firstOwned, place[0]),
         visited = arith::AddIOp::create(inner, loc, first, place[1]);
+  if (lastBox && readsAtVisited)
+    visited = arith::MaxSIOp::create(
+        inner, loc, visited, arith::ConstantIndexOp::create(inner, loc, 0));
   return ownsKeys ? std::pair(visited, owned) : std::pair(owned, visited);
+}
+
+bool GradientBuilder::findReadsAtVisited() {
+  return llvm::any_of(
+      ArrayRef<Region *>{&op.getScore(), &op.getMask()}, [&](Region *region) {
+        if (region->empty())
+          return false;
+        // Queries and keys are the last ones.
+        unsigned number = region->getNumArguments() - (ownsKeys ? 2 : 1);
+        SetVector<Operation *> users;
+        getForwardSlice(region->getArgument(number), &users);
+        return llvm::any_of(users, llvm::IsaPred<tensor::ExtractOp>);
+      });
 }
 
 Positions GradientBuilder::getPositions(Region &region) {
@@ -120,14 +137,17 @@ Value GradientBuilder::applyMask(Value scores, Value first, bool asksRegion) {
 }
 
 SmallVector<Reach, 2> GradientBuilder::findReaches(Value first) {
-  if (!ownsKeys)
-    return {};
   SmallVector<Reach, 2> reaches;
+  if (lastBox)
+    reaches.push_back({first, kernel.visited, Value(), 1, leastVisited});
+  if (!ownsKeys)
+    return reaches;
   bool addsOwned = kernel.addsQueries || !operands.tensorGrads.empty();
   if (addsOwned && !endsWithBlock(seqK, kernel.owned))
     reaches.push_back({firstOwned, kernel.owned, seqK, 0});
   // What was read for them may be NaN.
-  if (readsTensor(op.getScore()) && !endsWithBlock(seqQ, kernel.visited))
+  if (!lastBox && readsTensor(op.getScore()) &&
+      !endsWithBlock(seqQ, kernel.visited))
     reaches.push_back({first, kernel.visited, seqQ, 1});
   return reaches;
 }

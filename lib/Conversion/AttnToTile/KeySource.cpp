@@ -20,13 +20,8 @@ KeySource::KeySource(ImplicitLocOpBuilder &b, attn::AttentionOp op,
     unit = inputs.pages
                ? std::min(op.getPageSize(), blockSize / schedule.getCluster())
                : blockSize;
-  if (hasEnd() && isByBoxes) {
-    Value size = arith::ConstantIndexOp::create(b, unit);
-    Value units = b.createOrFold<arith::CeilDivUIOp>(own.length, size);
-    Value after = b.createOrFold<arith::MulIOp>(units, size);
-    lastUnit = arith::SubIOp::create(b, after, size);
-    moved = arith::SubIOp::create(b, after, own.length);
-  }
+  if (hasEnd() && isByBoxes)
+    lastUnit.emplace(b, own.length, unit);
   keys = viewRows(b, inputs.key);
   values = viewRows(b, inputs.value);
 }
@@ -52,19 +47,11 @@ Value KeySource::getRow(ImplicitLocOpBuilder &b, const Block &block) const {
                    : block.read;
 }
 
-/// `other` for what is in the last unit, else 0.
-static Value selectInLast(OpBuilder &b, Location loc, Value place,
-                          Value lastUnit, Value other) {
-  Value isLast = arith::CmpIOp::create(b, loc, Predicate::sge, place, lastUnit);
-  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-  return arith::SelectOp::create(b, loc, isLast, other, zero);
-}
-
 KeySource::Block KeySource::getBlock(ImplicitLocOpBuilder &b,
                                      Value first) const {
   if (!lastUnit || unit != blockSize)
     return {first, first};
-  Value back = selectInLast(b, b.getLoc(), first, lastUnit, moved);
+  Value back = lastUnit->getBack(b, b.getLoc(), first);
   return {first, arith::SubIOp::create(b, first, back)};
 }
 
@@ -75,7 +62,7 @@ Value KeySource::getKey(OpBuilder &inner, Location loc, const Block &block,
   Value key = arith::AddIOp::create(inner, loc, block.read, column);
   if (unit != blockSize)
     key = arith::SubIOp::create(inner, loc, key,
-                                selectInLast(inner, loc, key, lastUnit, moved));
+                                lastUnit->getBack(inner, loc, key));
   if (!clamp)
     return key;
   Value zero = arith::ConstantIndexOp::create(inner, loc, 0);
@@ -119,7 +106,7 @@ Value KeySource::isKey(OpBuilder &inner, Location loc, const Block &block,
   if (!lastUnit)
     return isBefore;
   Value place = arith::AddIOp::create(inner, loc, block.first, column);
-  Value first = selectInLast(inner, loc, place, lastUnit, lastUnit);
+  Value first = lastUnit->selectInLast(inner, loc, place, lastUnit->first);
   return arith::AndIOp::create(inner, loc, isBefore,
                                compare(Predicate::sge, first));
 }

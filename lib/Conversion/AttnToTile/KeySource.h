@@ -7,6 +7,7 @@
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_KEYSOURCE_H
 
 #include "KernelBody.h"
+#include "Reach.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace attune {
@@ -70,9 +71,8 @@ private:
   const KernelInputs &inputs;
   OwnedKeys own;
   int64_t blockSize, unit;
-  /// The first key of the last unit, and how many keys it would reach beyond
-  /// the last one. Null where what is read can end anywhere.
-  mlir::Value lastUnit, moved;
+  /// The last unit. None where what is read can end anywhere.
+  std::optional<LastBox> lastUnit;
 };
 
 } // namespace attune

@@ -32,7 +32,9 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
               op.getDropoutProbabilityAttr(),
           op.getCausalAttr() || op.getWindowAttr() || op.hasMask(),
           findTiles(op),
-          op.hasLengths()};
+          op.hasLengths(),
+          (op.getQueryStarts() && op.getQueryLengths()) ||
+              (op.getKeyStarts() && op.getKeyLengths())};
 }
 
 /// How the knobs of a kernel begin.
@@ -45,6 +47,30 @@ static StringRef getOwnedKnob(const GradientKernel &kernel) {
 }
 static StringRef getVisitedKnob(const GradientKernel &kernel) {
   return kernel.owns == MaskDim::Key ? "kv-block-m" : "q-block-n";
+}
+
+/// The rules of TMA boxes of batches of different lengths, with which they do
+/// not end: the last one of what is visited has rows of the one before again,
+/// or of the batch before, which are multiplied by 0.
+static std::optional<Refusal> checkLengths(const AttentionGradProblem &problem,
+                                           const AttentionGradKnobs &schedule,
+                                           const GradientKernel &kernel) {
+  constexpr StringLiteral kRule = "boxes-of-lengths";
+  if (problem.hasGaps)
+    return refuse(kRule,
+                  "expects mma-warps to be 1 for gradients of packed batches "
+                  "with lengths of their own, but got {0}",
+                  schedule.getMmaWarps());
+  // What is owned would be multiplied by 0 as well.
+  if (kernel.addsQueries)
+    return refuse(kRule, "expects form to be split for gradients of batches of "
+                         "different lengths, but got fused");
+  if (kernel.owns == MaskDim::Key && !stagesNumbers(schedule, kernel))
+    return refuse(kRule,
+                  "expects {0} to be a multiple of 32, at most 256, for "
+                  "gradients of batches of different lengths, but got {1}",
+                  getVisitedKnob(kernel), kernel.visited);
+  return std::nullopt;
 }
 
 /// The rules of MMAs by several warps, and of what comes with them.
@@ -61,12 +87,10 @@ static std::optional<Refusal> checkRoles(const AttentionGradProblem &problem,
                     schedule.getProducerWarps());
     return std::nullopt;
   }
-  // Their TMA boxes do not end with a batch.
   if (problem.hasLengths)
-    return refuse("boxes-of-lengths",
-                  "expects mma-warps to be 1 for gradients of batches of "
-                  "different lengths, but got {0}",
-                  together);
+    if (std::optional<Refusal> refusal =
+            checkLengths(problem, schedule, kernel))
+      return refusal;
   if (kernel.warps % together != 0)
     return refuse("warps-per-mma",
                   "expects {0}-warps to be a multiple of {1}, the warps of an "

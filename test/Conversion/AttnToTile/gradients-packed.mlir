@@ -5,6 +5,9 @@
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-set-schedule="kv-block-m=32 kv-block-n=64 q-block-m=64 q-block-n=16" \
 // RUN:   --attn-expand-short-forms --convert-attn-to-tile --canonicalize --cse | FileCheck %s
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-expand-short-forms \
+// RUN:   --attune-set-schedule="kv-block-m=64 kv-block-n=64 kv-in-registers=0 q-block-m=64 q-block-n=64 q-in-registers=0 mma-warps=4 producer-warps=4" \
+// RUN:   --convert-attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=BOXES
 
 !q = tensor<1x?x8x64xf16>
 !k = tensor<1x?x2x64xf16>
@@ -77,5 +80,41 @@
 func.func @packed(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %sq: tensor<?xi32>, %sk: tensor<?xi32>, %used: tensor<?xi32>) -> (!q, !k, !k) {
   %dq, %dk, %dv = attn.attention_grad %q, %k, %v, %o, %lse, %do order(bshd) causal(bottom_right)
     key_lengths(%used : tensor<?xi32>) query_starts(%sq : tensor<?xi32>) key_starts(%sk : tensor<?xi32>) : !q, !k, !k, !q, !lse, !q
+  return %dq, %dk, %dv : !q, !k, !k
+}
+
+// Boxes of warpgroups: the last one of what is visited ends with the last row, and scores of rows that it has again are -inf.
+// BOXES-LABEL: gpu.func @boxes_key_grad
+// BOXES: %[[AFTER:.+]] = arith.muli %{{.+}}, %c64
+// BOXES: %[[LAST_BOX:.+]] = arith.subi %[[AFTER]], %c64
+// BOXES: %[[MOVED:.+]] = arith.subi %[[AFTER]], %[[QUERIES:.+]] :
+// No view ends with the batch.
+// BOXES-NOT: memref.subview %{{.+}}[0, 0] [
+// BOXES: scf.for
+// BOXES:   %[[FIRST:.+]] = arith.muli %{{.+}}, %c64
+// BOXES:   %[[IS_LAST:.+]] = arith.cmpi sge, %[[FIRST]], %[[LAST_BOX]]
+// BOXES:   %[[BACK:.+]] = arith.select %[[IS_LAST]], %[[MOVED]], %c0
+// BOXES:   %[[READ:.+]] = arith.subi %[[FIRST]], %[[BACK]]
+// BOXES:   %[[PLACE:.+]] = arith.addi %{{.+}}, %[[READ]]
+// BOXES:   tile.load %{{.+}}[%[[PLACE]], %c0] stages 2
+// BOXES:   tile.load %{{.+}}[%[[PLACE]], %c0] stages 2
+// Numbers of queries as well.
+// BOXES:   tile.load %{{.+}}[%{{.+}}, %[[PLACE]]] stages 2 {{.*}} -> <64xf32, registers>
+// BOXES:   %[[IS_WHOLE:.+]] = arith.cmpi sge, %[[READ]], %[[FIRST]]
+// BOXES:   scf.if %[[IS_WHOLE]]
+// BOXES:     %[[QUERY:.+]] = arith.addi %[[READ]], %{{.+}}
+// BOXES:     arith.cmpi sge, %[[QUERY]], %[[FIRST]]
+// BOXES: tile.store
+//
+// BOXES-LABEL: gpu.func @boxes_query_grad
+// BOXES: tile.load {{.*}} stages 1
+// BOXES: tile.load {{.*}} stages 1
+// BOXES: scf.for
+// BOXES:   %[[KEY_BACK:.+]] = arith.select %{{.+}}, %{{.+}}, %c0
+// BOXES:   %[[KEY_READ:.+]] = arith.subi %[[KEY_FIRST:.+]], %[[KEY_BACK]]
+// BOXES:   arith.cmpi sge, %[[KEY_READ]], %[[KEY_FIRST]]
+func.func @boxes(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %sq: tensor<?xi32>, %sk: tensor<?xi32>) -> (!q, !k, !k) {
+  %dq, %dk, %dv = attn.attention_grad %q, %k, %v, %o, %lse, %do order(bshd) query_starts(%sq : tensor<?xi32>) key_starts(%sk : tensor<?xi32>)
+    : !q, !k, !k, !q, !lse, !q
   return %dq, %dk, %dv : !q, !k, !k
 }

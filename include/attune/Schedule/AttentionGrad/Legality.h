@@ -30,8 +30,10 @@ struct AttentionGradProblem {
   bool isMasked = false;
   /// In the order of findRegionTiles().
   llvm::SmallVector<RegionTile, 1> regionTiles = {};
-  /// Whether batches have lengths of their own, or are packed.
+  /// Whether batches have lengths of their own, or are packed, or both: rows
+  /// between packed ones may then hold anything.
   bool hasLengths = false;
+  bool hasGaps = false;
 
   static AttentionGradProblem get(attn::AttentionGradOp op);
 };
