@@ -70,3 +70,19 @@ func.func @head_256(%q: tensor<1x1x256x256xbf16>, %lse: tensor<1x1x256xf32>) -> 
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) : tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>, tensor<1x1x256xf32>, tensor<1x1x256x256xbf16>
   return %g : tensor<1x1x256x256xbf16>
 }
+
+// TMA boxes need not end with a batch.
+// GROUPS-LABEL: func.func @packed
+// GROUPS: schedule(<form = fused, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// Between these, rows may hold anything.
+// GROUPS-LABEL: func.func @packed_with_gaps
+// GROUPS: attn.attention_grad
+// GROUPS-NOT: mmaWarps
+func.func @packed(%q: tensor<1x?x1x128xbf16>, %lse: tensor<1x1x?xf32>, %starts: tensor<?xi32>) -> tensor<1x?x1x128xbf16> {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) order(bshd) query_starts(%starts : tensor<?xi32>) key_starts(%starts : tensor<?xi32>) : tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x1x?xf32>, tensor<1x?x1x128xbf16>
+  return %g : tensor<1x?x1x128xbf16>
+}
+func.func @packed_with_gaps(%q: tensor<1x?x1x128xbf16>, %lse: tensor<1x1x?xf32>, %starts: tensor<?xi32>, %lengths: tensor<?xi32>) -> tensor<1x?x1x128xbf16> {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) order(bshd) query_starts(%starts : tensor<?xi32>) key_starts(%starts : tensor<?xi32>) key_lengths(%lengths : tensor<?xi32>) : tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x1x?xf32>, tensor<1x?x1x128xbf16>
+  return %g : tensor<1x?x1x128xbf16>
+}

@@ -135,13 +135,14 @@ void GradientBuilder::locate() {
     MaskDim visits = ownsKeys ? MaskDim::Query : MaskDim::Key;
     if (isByBoxes() && hasEnd(visits)) {
       lastBox.emplace(b, getRows(visits).length, kernel.visited);
-      readsAtVisited = findReadsAtVisited();
+      readsAtVisited = findReadsAt(visits);
     }
   }
   firstOwned = arith::MulIOp::create(b, tile.tile, constant(kernel.owned));
   Value after = arith::AddIOp::create(b, firstOwned, constant(kernel.owned));
   lastOwned = arith::SubIOp::create(b, arith::MinSIOp::create(b, after, length),
                                     constant(1));
+  leastOwned = firstOwned;
   if (!hasEnd(kernel.owns))
     return;
   // Rows behind the last one visit nothing.
@@ -149,6 +150,15 @@ void GradientBuilder::locate() {
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstOwned, length);
   Value &visited = ownsKeys ? seqQ : seqK;
   visited = arith::SelectOp::create(b, exists, visited, constant(0));
+  if (!kernel.addsQueries)
+    return;
+  // What is behind the last row would be multiplied by 0, and may be NaN.
+  Value back =
+      LastBox(b, length, kernel.owned).getBack(b, b.getLoc(), firstOwned);
+  back = arith::SelectOp::create(b, exists, back, constant(0));
+  firstOwned = arith::SubIOp::create(b, firstOwned, back);
+  movesOwned = true;
+  readsAtOwned = findReadsAt(kernel.owns);
 }
 
 Value GradientBuilder::loadShifts(int64_t rows, Value first) {
@@ -243,9 +253,10 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   if (kernel.sumsOwned)
     sums.front() = multiply(grads, rows, sums.front(), /*transposeRhs=*/false);
   if (ofQueries)
-    tile::StoreOp::create(b, ofQueries, visitedSums,
-                          ValueRange{first, constant(0)},
-                          /*accumulate=*/true, tile::StorePath::Buffer);
+    tile::StoreOp::create(
+        b, ofQueries, visitedSums,
+        ValueRange{getPlace(MaskDim::Query, first), constant(0)},
+        /*accumulate=*/true, tile::StorePath::Buffer);
   return sums;
 }
 
@@ -256,8 +267,8 @@ Sums GradientBuilder::visitHead(Value head, Sums sums) {
   visitedValues = ownsKeys ? view(operands.outputGrad, MaskDim::Query, headQ)
                            : view(operands.value, MaskDim::Key, headKV);
   if (kernel.addsQueries)
-    visitedSums =
-        viewHeads(b, kQuerySumsOrder, operands.querySums, batch, headQ);
+    visitedSums = viewHeads(b, kQuerySumsOrder, operands.querySums,
+                            getBatch(MaskDim::Query), headQ);
   tiles.enterTile(b, captures, batch, headQ);
   addedTiles.clear();
   for (auto [tensor, sums] : llvm::zip(op.getWrt(), operands.tensorGrads))
@@ -269,7 +280,7 @@ Sums GradientBuilder::visitHead(Value head, Sums sums) {
   known.captures = captures;
   std::unique_ptr<VisitedBlocks> blocks =
       makeVisitedBlocks(b, op, known, kernel.visited,
-                        {kernel.owns, batch, headQ, firstOwned, lastOwned,
+                        {kernel.owns, batch, headQ, leastOwned, lastOwned,
                          ownsKeys ? seqQ : seqK});
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
                                  ValueRange(sums));
@@ -300,8 +311,13 @@ void GradientBuilder::finish(Value sums, Value gradient, double factor) {
   Value rows = viewHeads(b, op.getOrder(), gradient, getBatch(dim), headOwned);
   if (afterOwned)
     rows = limitRows(b, rows, afterOwned);
-  tile::StoreOp::create(b, scaled, rows,
-                        ValueRange{getPlace(dim, firstOwned), constant(0)},
+  Value place = getPlace(dim, firstOwned);
+  if (movesOwned) {
+    // Those before are another tile's.
+    rows = dropRows(b, rows, getPlace(dim, leastOwned));
+    place = arith::SubIOp::create(b, firstOwned, leastOwned);
+  }
+  tile::StoreOp::create(b, scaled, rows, ValueRange{place, constant(0)},
                         /*accumulate=*/false, tile::StorePath::Direct);
 }
 

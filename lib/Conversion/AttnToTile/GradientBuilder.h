@@ -156,8 +156,8 @@ private:
                                                     mlir::Location loc,
                                                     mlir::ValueRange place,
                                                     mlir::Value first);
-  /// Whether regions read tensors at places that what is visited says.
-  bool findReadsAtVisited();
+  /// Whether regions read tensors at places that a query, or a key, says.
+  bool findReadsAt(MaskDim dim);
   /// Whether a region is asked for positions that do not exist.
   Positions getPositions(mlir::Region &region);
   /// Values of the score region for an element, whose place stands behind what
@@ -229,6 +229,11 @@ private:
   /// and null where steps end with the tensor, or what is read with the batch.
   std::optional<LastBox> lastBox;
   bool readsAtVisited = false;
+  /// The same of the tile that is owned: whether it ends with the last row, and
+  /// the first row of it that no other has.
+  bool movesOwned = false;
+  mlir::Value leastOwned;
+  bool readsAtOwned = false;
   mlir::Value leastVisited;
   /// Of the tile: a key head, or a query head.
   mlir::Value headOwned, headKV;

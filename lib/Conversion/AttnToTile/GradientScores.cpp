@@ -29,19 +29,22 @@ std::pair<Value, Value> GradientBuilder::locateElement(OpBuilder &inner,
                                                        Value first) {
   Value owned = arith::AddIOp::create(inner, loc, firstOwned, place[0]),
         visited = arith::AddIOp::create(inner, loc, first, place[1]);
-  if (lastBox && readsAtVisited)
-    visited = arith::MaxSIOp::create(
-        inner, loc, visited, arith::ConstantIndexOp::create(inner, loc, 0));
+  Value none = arith::ConstantIndexOp::create(inner, loc, 0);
+  if (readsAtVisited)
+    visited = arith::MaxSIOp::create(inner, loc, visited, none);
+  if (readsAtOwned)
+    owned = arith::MaxSIOp::create(inner, loc, owned, none);
   return ownsKeys ? std::pair(visited, owned) : std::pair(owned, visited);
 }
 
-bool GradientBuilder::findReadsAtVisited() {
+bool GradientBuilder::findReadsAt(MaskDim dim) {
   return llvm::any_of(
       ArrayRef<Region *>{&op.getScore(), &op.getMask()}, [&](Region *region) {
         if (region->empty())
           return false;
         // Queries and keys are the last ones.
-        unsigned number = region->getNumArguments() - (ownsKeys ? 2 : 1);
+        unsigned number =
+            region->getNumArguments() - (dim == MaskDim::Query ? 2 : 1);
         SetVector<Operation *> users;
         getForwardSlice(region->getArgument(number), &users);
         return llvm::any_of(users, llvm::IsaPred<tensor::ExtractOp>);
@@ -143,7 +146,9 @@ SmallVector<Reach, 2> GradientBuilder::findReaches(Value first) {
   if (!ownsKeys)
     return reaches;
   bool addsOwned = kernel.addsQueries || !operands.tensorGrads.empty();
-  if (addsOwned && !endsWithBlock(seqK, kernel.owned))
+  if (movesOwned)
+    reaches.push_back({firstOwned, kernel.owned, Value(), 0, leastOwned});
+  else if (addsOwned && !endsWithBlock(seqK, kernel.owned))
     reaches.push_back({firstOwned, kernel.owned, seqK, 0});
   // What was read for them may be NaN.
   if (!lastBox && readsTensor(op.getScore()) &&

@@ -116,6 +116,18 @@ Value attune::limitRows(ImplicitLocOpBuilder &b, Value view, Value rows) {
   return memref::SubViewOp::create(b, view, offsets, extents, strides);
 }
 
+Value attune::dropRows(ImplicitLocOpBuilder &b, Value view, Value first) {
+  auto type = cast<MemRefType>(view.getType());
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value left = arith::SubIOp::create(
+      b, b.createOrFold<memref::DimOp>(view, zero), first);
+  SmallVector<OpFoldResult> offsets{first, b.getIndexAttr(0)},
+      strides(2, b.getIndexAttr(1)),
+      extents{b.createOrFold<arith::MaxSIOp>(left, zero),
+              b.getIndexAttr(type.getDimSize(1))};
+  return memref::SubViewOp::create(b, view, offsets, extents, strides);
+}
+
 Value attune::viewRowNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
                              Value head, int64_t heads, Value length,
                              bool isPacked) {

@@ -30,6 +30,10 @@ mlir::Value viewPages(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
 mlir::Value limitRows(mlir::ImplicitLocOpBuilder &b, mlir::Value view,
                       mlir::Value rows);
 
+/// Those of a 2-D view from `first` on, if there are any.
+mlir::Value dropRows(mlir::ImplicitLocOpBuilder &b, mlir::Value view,
+                     mlir::Value first);
+
 /// The 1-D view of a number for each of `length` rows of `heads` heads, of a
 /// buffer [batch, heads, rows], all of whose rows these are unless packed.
 mlir::Value viewRowNumbers(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,

@@ -363,7 +363,9 @@ StorePattern::matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
   for (auto &[rowOffset, runs] : byRow) {
     Value row = position(b, loc, adaptor.getIndices()[0], lanes[0], rowOffset);
     SmallVector<Value, 2> place = rows.locate(b, loc, row, /*inBounds=*/false);
-    Value inside = lessThan(b, loc, place[0], limits[0]);
+    // Rows before the first one are none, either.
+    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                         place[0], limits[0]);
     if (isFirst)
       inside = arith::AndIOp::create(b, loc, inside, isFirst);
     auto guard = scf::IfOp::create(b, loc, inside, /*withElseRegion=*/false);

@@ -8,6 +8,9 @@
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-expand-short-forms \
 // RUN:   --attune-set-schedule="kv-block-m=64 kv-block-n=64 kv-in-registers=0 q-block-m=64 q-block-n=64 q-in-registers=0 mma-warps=4 producer-warps=4" \
 // RUN:   --convert-attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=BOXES
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attn-expand-short-forms \
+// RUN:   --attune-set-schedule="form=fused kv-block-m=64 kv-block-n=128 kv-warps=8 kv-in-registers=0 mma-warps=4 producer-warps=4" \
+// RUN:   --convert-attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=FUSED
 
 !q = tensor<1x?x8x64xf16>
 !k = tensor<1x?x2x64xf16>
@@ -113,6 +116,27 @@ func.func @packed(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %sq: tens
 // BOXES:   %[[KEY_BACK:.+]] = arith.select %{{.+}}, %{{.+}}, %c0
 // BOXES:   %[[KEY_READ:.+]] = arith.subi %[[KEY_FIRST:.+]], %[[KEY_BACK]]
 // BOXES:   arith.cmpi sge, %[[KEY_READ]], %[[KEY_FIRST]]
+//
+// Where gradients of queries are added, the last tile of keys ends with the last key as well, and neither has weights of, nor stores, rows that are
+// another tile's.
+// FUSED-LABEL: gpu.func @boxes_key_grad
+// FUSED: %[[FIRST:.+]] = arith.muli %{{.+}}, %c128
+// FUSED: %[[EXISTS:.+]] = arith.cmpi slt, %[[FIRST]], %{{.+}} :
+// FUSED: arith.ceildivui %{{.+}}, %c128
+// FUSED: %[[LAST:.+]] = arith.select %{{.+}}, %{{.+}}, %c0
+// FUSED: %[[BACK:.+]] = arith.select %[[EXISTS]], %[[LAST]], %c0
+// FUSED: %[[READ:.+]] = arith.subi %[[FIRST]], %[[BACK]]
+// FUSED: %[[PLACE:.+]] = arith.addi %[[START:.+]], %[[READ]]
+// FUSED: tile.load %{{.+}}[%[[PLACE]], %c0] stages 1
+// FUSED: scf.for
+// FUSED:   arith.cmpi sge, %[[READ]], %[[FIRST]]
+// FUSED:   %[[KEY:.+]] = arith.addi %[[READ]], %{{.+}}
+// FUSED:   arith.cmpi sge, %[[KEY]], %[[FIRST]]
+// FUSED:   tile.store %{{.+}} accumulate
+// FUSED: %[[OWN:.+]] = arith.addi %[[START]], %[[FIRST]]
+// FUSED: %[[ROWS:.+]] = memref.subview %{{.+}}[%[[OWN]], 0]
+// FUSED: %[[BEFORE:.+]] = arith.subi %c0, %[[BACK]]
+// FUSED: tile.store %{{.+}}, %[[ROWS]][%[[BEFORE]], %c0]
 func.func @boxes(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %sq: tensor<?xi32>, %sk: tensor<?xi32>) -> (!q, !k, !k) {
   %dq, %dk, %dv = attn.attention_grad %q, %k, %v, %o, %lse, %do order(bshd) query_starts(%sq : tensor<?xi32>) key_starts(%sk : tensor<?xi32>)
     : !q, !k, !k, !q, !lse, !q

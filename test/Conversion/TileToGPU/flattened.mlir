@@ -69,7 +69,7 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @store
   // CHECK:         %[[OUTER:.+]] = arith.divui %{{.+}}, %c3
   // CHECK:         %[[INNER:.+]] = arith.remui %{{.+}}, %c3
-  // CHECK:         %[[INSIDE:.+]] = arith.cmpi slt, %[[OUTER]], %c4
+  // CHECK:         %[[INSIDE:.+]] = arith.cmpi ult, %[[OUTER]], %c4
   // CHECK:         scf.if %[[INSIDE]]
   // CHECK:           memref.store %{{.+}}, %{{.+}}[%[[OUTER]], %[[INNER]]]
   gpu.func @store(%numbers: memref<4x3xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {

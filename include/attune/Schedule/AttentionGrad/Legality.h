@@ -34,6 +34,7 @@ struct AttentionGradProblem {
   /// between packed ones may then hold anything.
   bool hasLengths = false;
   bool hasGaps = false;
+  bool hasKeyLengths = false;
 
   static AttentionGradProblem get(attn::AttentionGradOp op);
 };
