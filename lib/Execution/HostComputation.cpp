@@ -50,7 +50,7 @@ static llvm::Expected<Tensor> makeTensor(Attribute scalar) {
 
 Tensor attune::toTensor(TensorShape shape, DenseElementsAttr elements) {
   Tensor tensor(std::move(shape));
-  int64_t offset = 0;
+  int64_t offset = 0, bytes = getBytes(tensor.shape.type);
   if (isa<FloatType>(elements.getElementType()))
     for (const APFloat &element : elements.getValues<APFloat>()) {
       APFloat value = element;
@@ -60,10 +60,10 @@ Tensor attune::toTensor(TensorShape shape, DenseElementsAttr elements) {
       tensor.store(offset++, value.convertToDouble());
     }
   else
-    for (const APInt &element : elements.getValues<APInt>())
-      tensor.store(offset++, static_cast<double>(element.getBitWidth() == 1
-                                                     ? element.getZExtValue()
-                                                     : element.getSExtValue()));
+    for (const APInt &element : elements.getValues<APInt>()) {
+      uint64_t bits = element.getZExtValue();
+      std::memcpy(&tensor.bytes[bytes * offset++], &bits, bytes);
+    }
   return tensor;
 }
 

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -152,7 +153,7 @@ private:
   FailureOr<std::shared_ptr<DeviceTensor>>
   materialize(Operation *op, DenseElementsAttr elements);
   LogicalResult constant(arith::ConstantOp op);
-  LogicalResult extract(tensor::ExtractOp op);
+  LogicalResult extract(Operation *op);
   LogicalResult branch(scf::IfOp op);
   LogicalResult check(cf::AssertOp op);
   LogicalResult makeMap(nvgpu::TmaCreateDescriptorOp op);
@@ -305,27 +306,33 @@ LogicalResult HostInterpreter::constant(arith::ConstantOp op) {
   return success();
 }
 
-LogicalResult HostInterpreter::extract(tensor::ExtractOp op) {
-  auto tensor = values[op.getTensor()].tensor->read();
+/// An element of a tensor or a buffer, integers with all of their bits.
+LogicalResult HostInterpreter::extract(Operation *op) {
+  auto tensor = values[op->getOperand(0)].tensor->read();
   if (!tensor)
     return report(op, tensor.takeError());
   int64_t offset = 0;
-  for (auto [index, size, stride] : llvm::zip_equal(
-           op.getIndices(), tensor->shape.sizes, tensor->shape.strides)) {
+  for (auto [index, size, stride] :
+       llvm::zip_equal(op->getOperands().drop_front(), tensor->shape.sizes,
+                       tensor->shape.strides)) {
     FailureOr<int64_t> position = integer(op, index);
     if (failed(position))
       return failure();
     if (*position < 0 || *position >= size)
-      return op.emitError()
+      return op->emitError()
              << "expects an index below " << size << ", but got " << *position;
     offset += *position * stride;
   }
-  Type type = op.getType();
-  double value = tensor->load(offset);
-  values[op.getResult()].scalar =
-      isa<FloatType>(type)
-          ? Attribute(FloatAttr::get(type, value))
-          : Attribute(IntegerAttr::get(type, static_cast<int64_t>(value)));
+  Type type = op->getResult(0).getType();
+  uint64_t bits = 0, bytes = getBytes(tensor->shape.type);
+  memcpy(&bits, &tensor->bytes[offset * bytes], bytes);
+  Attribute &scalar = values[op->getResult(0)].scalar;
+  if (isa<FloatType>(type))
+    scalar = FloatAttr::get(type, tensor->load(offset));
+  else
+    scalar = IntegerAttr::get(
+        type,
+        APInt(64, bits).trunc(ConstantIntRanges::getStorageBitwidth(type)));
   return success();
 }
 
@@ -523,10 +530,7 @@ LogicalResult HostInterpreter::fold(Operation *op) {
 LogicalResult HostInterpreter::execute(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](arith::ConstantOp op) { return constant(op); })
-      .Case([&](memref::AllocOp op) {
-        return allocate(op, op.getType(), op.getDynamicSizes());
-      })
-      .Case([&](tensor::EmptyOp op) {
+      .Case<memref::AllocOp, tensor::EmptyOp>([&](auto op) {
         return allocate(op, op.getType(), op.getDynamicSizes());
       })
       .Case([](memref::DeallocOp) { return success(); })
@@ -536,15 +540,12 @@ LogicalResult HostInterpreter::execute(Operation *op) {
       .Case([&](bufferization::ToTensorOp op) {
         return alias(op, op.getBuffer());
       })
-      .Case([&](memref::CastOp op) { return alias(op, op.getSource()); })
-      .Case([&](tensor::CastOp op) { return alias(op, op.getSource()); })
-      .Case([&](memref::DimOp op) {
-        return dimension(op, op.getSource(), op.getIndex());
-      })
-      .Case([&](tensor::DimOp op) {
-        return dimension(op, op.getSource(), op.getIndex());
-      })
-      .Case([&](tensor::ExtractOp op) { return extract(op); })
+      .Case<memref::CastOp, tensor::CastOp>(
+          [&](auto op) { return alias(op, op.getSource()); })
+      .Case<memref::DimOp, tensor::DimOp>(
+          [&](auto op) { return dimension(op, op.getSource(), op.getIndex()); })
+      .Case<tensor::ExtractOp, memref::LoadOp>(
+          [&](Operation *op) { return extract(op); })
       .Case([&](tensor::CollapseShapeOp op) { return collapse(op); })
       .Case([&](tensor::ExpandShapeOp op) { return expand(op); })
       .Case([&](scf::IfOp op) { return branch(op); })
