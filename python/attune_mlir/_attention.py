@@ -98,6 +98,19 @@ def check_dropout(dropout_p: Any) -> float:
     return probability
 
 
+def read_dropout(dropout_p: Any, arrays: tuple[Any, Any, Any], has_scales: bool) -> float:
+    """The probability, 0 for no dropout, where q, k and v may have it."""
+    probability = check_dropout(dropout_p)
+    if probability and (has_scales or any(map(_frameworks.is_narrow, arrays))):
+        raise NotImplementedError("expects no scales or operands of 8 bits beside dropout_p, but got some")
+    if probability and not _frameworks.is_torch(arrays[0]):
+        raise TypeError(
+            "expects tensors of PyTorch with dropout_p, whose generator gives random numbers, "
+            f"but got q of type {_frameworks.describe_type(arrays[0])}"
+        )
+    return probability
+
+
 def attention(
     q: Any,
     k: Any,
@@ -171,15 +184,8 @@ def attention(
     has_scales = not (q_descale is k_descale is v_descale is k_zero is v_zero is weights is out_dtype is out_descale is None)
     has_scales = has_scales or (out is not None and _frameworks.is_narrow(out))
     # Nearly all calls have the default.
-    probability = 0.0 if type(dropout_p) is float and dropout_p == 0 else check_dropout(dropout_p)
+    probability = 0.0 if type(dropout_p) is float and dropout_p == 0 else read_dropout(dropout_p, (q, k, v), has_scales)
     has_dropout = probability > 0
-    if has_dropout and (has_scales or any(map(_frameworks.is_narrow, (q, k, v)))):
-        raise NotImplementedError("expects no scales or operands of 8 bits beside dropout_p, but got some")
-    if has_dropout and not _frameworks.is_torch(q):
-        raise TypeError(
-            "expects tensors of PyTorch with dropout_p, whose generator gives random numbers, "
-            f"but got q of type {_frameworks.describe_type(q)}"
-        )
     if not has_functions and not has_scales and not has_dropout and out is None and stream is None and _known.may_repeat():
         found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
         if found is not None:

@@ -51,6 +51,11 @@ def make(dropout_p: Any, device: torch.device) -> tuple[float, torch.Tensor] | N
     return (probability, draw(device)) if probability else None
 
 
+def make_example(probability: float, device: torch.device) -> tuple[float, torch.Tensor] | None:
+    """The same for a kernel that is not to run: no number is drawn."""
+    return (probability, torch.zeros(2, dtype=torch.int64, device=device)) if probability else None
+
+
 def compute(q: Any, k: Any, v: Any, random: torch.Tensor, alibi_slopes: Any, sinks: Any, *, probability: float, **options: Any) -> Any:
     """The kernel of the first operator, on any device."""
     tensors = (_torch.detach(_torch.as_plain(x)) for x in (q, k, v, alibi_slopes, sinks))

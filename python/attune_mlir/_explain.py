@@ -183,6 +183,7 @@ def read_arguments(
     sinks: Any,
     functions: tuple[Any, Any, Any],
     scales: tuple[Any, ...],
+    dropout_p: float = 0.0,
     **options: Any,
 ) -> _attention.Call:
     """The call of `attention` with these arguments, which has to have something to compute.
@@ -192,6 +193,11 @@ def read_arguments(
     """
     has_functions, has_scales = (any(one is not None for one in given) for given in (functions, scales))
     arrays = [x.detach() if x is not None and _frameworks.is_torch(x) else x for x in (q, k, v, alibi_slopes, sinks)]
+    dropout = None
+    if probability := _attention.read_dropout(dropout_p, (q, k, v), has_scales):
+        from . import _dropout
+
+        dropout = _dropout.make_example(probability, q.device)
     call: _attention.Call
     if _attention.is_scaled((q, k, v), has_scales, has_functions, options["layout"]):
         from . import _serving
@@ -215,10 +221,12 @@ def read_arguments(
         )
         call = _serving.read_attention(plain_q, plain_k, plain_v, form)
     elif not has_functions:
-        call = _attention.read_call(*arrays, **options)
+        # Gradients of dropout read it, wanted or not.
+        options["return_lse"] = options["return_lse"] or dropout is not None
+        call = _attention.read_call(*arrays, **options, dropout=dropout)
     else:
         return_lse = options.pop("return_lse")
-        modified = _attention.make_form(q, functions, alibi_slopes=arrays[3], **options)
+        modified = dataclasses.replace(_attention.make_form(q, functions, alibi_slopes=arrays[3], **options), dropout=dropout)
         from . import _flex
 
         call = _flex.read_call(dict(zip("qkv", arrays, strict=False)), modified, arrays[4], return_lse=bool(return_lse))
@@ -238,6 +246,7 @@ def explain(
     scale: float | None = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
+    dropout_p: float = 0.0,
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
     block_mask: Any = None,
@@ -268,4 +277,4 @@ def explain(
     functions = (score_mod, mask_mod, block_mask)
     options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
     scales = (q_descale, k_descale, v_descale, k_zero, v_zero, weights, out_dtype, out_descale)
-    return explain_call(read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, **options), chip)
+    return explain_call(read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, dropout_p, **options), chip)

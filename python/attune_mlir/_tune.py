@@ -199,6 +199,7 @@ def tune(  # type: ignore[misc]
     scale: float | None = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
+    dropout_p: float = 0.0,
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
     block_mask: Any = None,
@@ -227,7 +228,7 @@ def tune(  # type: ignore[misc]
     On a GPU schedules are verified and timed there, beside whatever else it does: let it be idle. For arrays on the CPU
     nothing is timed: schedules for the chip are compiled, ranked by what the assembler and the compiler's model say, and
     the best are executed on the CPU and checked. Contents of the arrays are not used, nor those of a BlockMask: its
-    lists are taken to name all blocks.
+    lists are taken to name all blocks; with `dropout_p` no generator is asked for numbers.
 
     The winner is for calls of the same kind, and lengths of the same bucket (`explain`). It is kept in the cache by
     problem, chip and build of the compiler; so are all measurements, from which the next search goes on.
@@ -237,7 +238,7 @@ def tune(  # type: ignore[misc]
     functions = (score_mod, mask_mod, block_mask)
     options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "return_lse": return_lse, "layout": layout}
     scales = (q_descale, k_descale, v_descale, k_zero, v_zero, weights, out_dtype, out_descale)
-    call = _explain.read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, **options)
+    call = _explain.read_arguments(q, k, v, alibi_slopes, sinks, functions, scales, dropout_p, **options)
     spent, name = read_budget(budget), _explain.get_chip(call.place, chip)
     if not background:
         return _search(call, name, spent, quiet, None)

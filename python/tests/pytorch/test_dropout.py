@@ -12,6 +12,7 @@ from test_gradients import make_tensors
 from torch.utils.checkpoint import checkpoint
 
 import attune_mlir as attune
+from attune_mlir import _devices
 
 _path = pathlib.Path(__file__).parents[3] / "test/Dialect/Attn/Reference/Inputs/dropout.py"
 _spec = importlib.util.spec_from_file_location("attn_dropout", _path)
@@ -160,3 +161,29 @@ def test_errors():
     with pytest.raises(NotImplementedError, match="expects first derivatives of attention with dropout alone"):
         torch.autograd.grad(out.sum(), q, create_graph=True)
     assert torch.equal(attune.attention(q, k, v, dropout_p=0.0), attune.attention(q, k, v))
+
+
+def test_search_and_explanation(monkeypatch, cache_folder):
+    monkeypatch.setattr(_devices, "_devices", {})
+    chip = find_chip("Ampere")
+    tensors = [x.detach() for x in make_tensors(seq_q=21, seq_k=40)]
+
+    def attend_now():
+        torch.manual_seed(3)
+        return attune.attention(*tensors, dropout_p=0.25, chip=chip)
+
+    before, state = attend_now(), torch.get_rng_state()
+    found = attune.tune(*tensors, dropout_p=0.25, chip=chip, budget="60s,3", quiet=True)
+    assert found.tried >= 3 and found.explanation.source == "search"
+    assert attune.explain(*tensors, dropout_p=0.25, chip=chip).schedule == found.explanation.schedule
+    assert attune.explain(*tensors, dropout_p=0.1, chip=chip).source == "choice"
+    assert attune.explain(*tensors, chip=chip, return_lse=True).source == "choice"
+    found = attune.explain(*tensors, score_mod=lambda s, b, h, i, j: s * 0.5, dropout_p=0.25, chip=chip)
+    assert found.source == "choice"
+    # Neither draws numbers, and what is dropped does not depend on the schedule.
+    assert torch.equal(torch.get_rng_state(), state)
+    assert (attend_now() - before).abs().max() < 2e-3
+    with pytest.raises(TypeError, match="expects tensors of PyTorch with dropout_p"):
+        attune.explain(*(x.float().numpy() for x in tensors), dropout_p=0.25, chip=chip)
+    with pytest.raises(ValueError, match="expects dropout_p to be at least 0 and less than 1, but got 1.0"):
+        attune.tune(*tensors, dropout_p=1.0, chip=chip)
