@@ -12,6 +12,10 @@ using namespace attune;
 /// What a copy's place in workgroup memory is a multiple of, and what a tensor
 /// map in global memory is.
 static constexpr uint32_t kSharedAlignment = 128, kMapAlignment = 64;
+/// What the first element of each row of a box is a multiple of: others are
+/// illegal instructions of an H200, and so is adding to a box that begins
+/// before the tensor, which may be read there.
+static constexpr int64_t kRowAlignment = 16;
 
 HostTensorMap Workgroup::findTensorMap(Thread &thread, uint32_t site,
                                        const char *address, size_t rank) {
@@ -58,6 +62,19 @@ SmallVector<BoxPiece> Workgroup::placeBox(Thread &thread, uint32_t site,
                 "expects a box at a multiple of " + Twine(kSharedAlignment) +
                     " bytes in workgroup memory, but got shared+0x" +
                     llvm::utohexstr(*offset));
+  int64_t distance = int64_t(coordinates.front()) * map.elementBytes;
+  if (distance % kRowAlignment != 0)
+    reports.add(HostCheck::Alignment, site, thread,
+                "expects a box whose rows begin at multiples of " +
+                    Twine(kRowAlignment) + " bytes, but got element " +
+                    Twine(coordinates.front()) + " of " +
+                    Twine(map.elementBytes) + " bytes");
+  bool adds = flags & kHostAccessAtomic;
+  if (adds && *llvm::min_element(coordinates) < 0)
+    reports.add(HostCheck::Bounds, site, thread,
+                "expects a box to add to at coordinates of at least 0, but "
+                "got " +
+                    Twine(*llvm::min_element(coordinates)));
   if (!offset || *offset % kSharedAlignment != 0)
     return {};
   SmallVector<BoxPiece> pieces = cutBox(map, coordinates, *offset);

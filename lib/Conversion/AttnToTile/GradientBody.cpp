@@ -184,18 +184,20 @@ Value GradientBuilder::loadDeltas(int64_t rows, Value first) {
 }
 
 Value GradientBuilder::loadOwnNumbers(int64_t rows, Value buffer, Value first) {
-  if (ownsKeys && stagesNumbers(op.getScheduleAttr(), kernel))
+  if (ownsKeys && stagesNumbers(op.getScheduleAttr(), kernel)) {
+    auto [copy, place] = operands.findNumbers(b, getBatch(MaskDim::Query),
+                                              getPlace(MaskDim::Query, first));
     return createLoad(b, TileType::get({rows}, b.getF32Type()),
-                      viewNumbers(b, buffer, getBatch(MaskDim::Query),
-                                  /*head=*/Value()),
-                      {headQ, getPlace(MaskDim::Query, first)}, kernel.stages);
+                      viewNumbers(b, buffer, copy, /*head=*/Value()),
+                      {headQ, place}, kernel.stages);
+  }
   if (!hasEnd(MaskDim::Query))
     return loadNumbers(b, rows, viewNumbers(b, buffer, batch, headQ), first);
   // Those of queries that do not exist are 0, as theirs are.
-  Value numbers =
-      viewRowNumbers(b, buffer, getBatch(MaskDim::Query), headQ,
-                     /*heads=*/1, getPlace(MaskDim::Query, queries.length),
-                     /*isPacked=*/true);
+  Value numbers = viewRowNumbers(
+      b, buffer, operands.findNumbers(b, getBatch(MaskDim::Query)).first, headQ,
+      /*heads=*/1, getPlace(MaskDim::Query, queries.length),
+      /*isPacked=*/true);
   return loadNumbers(b, rows, numbers, getPlace(MaskDim::Query, first));
 }
 
@@ -255,7 +257,8 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   if (ofQueries)
     tile::StoreOp::create(
         b, ofQueries, visitedSums,
-        ValueRange{getPlace(MaskDim::Query, first), constant(0)},
+        ValueRange{operands.findSums(b, getPlace(MaskDim::Query, first)),
+                   constant(0)},
         /*accumulate=*/true, tile::StorePath::Buffer);
   return sums;
 }

@@ -89,6 +89,7 @@ private:
   PaddedHeadDims padded;
   /// `querySums` is null in the split form, and where none are wanted.
   Value shifts, deltas, querySums;
+  int64_t rowsBefore = 0;
   /// Gradients of the tensors that `wrt` names.
   SmallVector<Value, 1> tensorGrads;
 };
@@ -110,10 +111,15 @@ Value GradientOutliner::makeSums(StringRef name, int64_t columns) {
   SmallVector<HostProduct, 3> sizes;
   for (int64_t position : {op.getBatchPos(), op.getHeadPos(), op.getSeqPos()})
     sizes.push_back({1, {{outputGrad, position}}});
-  if (columns)
+  HostFactor &rows = sizes.back().factors.front();
+  if (columns) {
+    rows.moreNumber = rowsBefore;
     sizes.push_back({columns, {}});
-  else
-    sizes.back() = {kRowBlock, {{outputGrad, op.getSeqPos(), kRowBlock}}};
+  } else {
+    sizes.front().constant = GradientOperands::countCopies(rowsBefore);
+    rows.per = sizes.back().constant = kRowBlock;
+    rows.moreNumber = rowsBefore ? 1 : 0;
+  }
   return outliner.makeWorkspace({name.str(), Float32Type::get(op.getContext()),
                                  sizes,
                                  /*alignment=*/16});
@@ -132,6 +138,7 @@ void GradientOutliner::addDeltas() {
     lseGrad = kernel.addArgument(getInput(op.getLseGrad(), "lse_grad"));
   operands.shifts = kernel.addArgument(shifts, launch::Access::Write);
   operands.deltas = kernel.addArgument(deltas, launch::Access::Write);
+  operands.rowsBefore = rowsBefore;
   if (querySums)
     operands.querySums = kernel.addArgument(querySums, launch::Access::Write);
   buildDeltaBody(kernel.getBody(), op, output, lse, lseGrad, operands,
@@ -173,6 +180,7 @@ void GradientOutliner::addClears(const GradientKernel &shape) {
 void GradientOutliner::addQueryGrad() {
   OutlinedKernel &kernel = addKernel("_query_grad");
   GradientOperands operands;
+  operands.rowsBefore = rowsBefore;
   operands.querySums = kernel.addArgument(querySums, launch::Access::Read);
   Value output =
       outliner.makeOutput(cast<OpResult>(op.getQueryGrad()), "query_grad");
@@ -207,6 +215,7 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
     if (tensor)
       *operand = add(tensor, name);
   operands.shifts = kernel.addArgument(shifts, launch::Access::Read);
+  operands.rowsBefore = rowsBefore;
   if (shape.sumsOwned)
     operands.deltas = kernel.addArgument(deltas, launch::Access::Read);
   SetVector<Value> captured;
@@ -258,6 +267,10 @@ void GradientOutliner::outline() {
     llvm::append_range(shapes, getGradientKernels(schedule, owns));
   // Sums of queries that nobody wants need not be made.
   shapes.front().addsQueries &= wantsQuery;
+  // Boxes end with a batch, and copy engines add to no row before the first.
+  if ((op.getQueryStarts() || op.getQueryLengths()) &&
+      schedule.getMmaWarps() > 1)
+    rowsBefore = shapes.front().visited;
   if (shapes.front().addsQueries)
     querySums = makeSums("query_sums", padded.qk);
   addClears(shapes.front());

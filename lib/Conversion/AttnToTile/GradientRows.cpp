@@ -67,6 +67,31 @@ tile::LoadOp attune::createLoad(TileBuilder &b, TileType type, Value buffer,
       tile::EvictionAttr::get(b.getContext(), tile::Eviction::Normal));
 }
 
+Value GradientOperands::findSums(ImplicitLocOpBuilder &b, Value query) const {
+  if (!rowsBefore)
+    return query;
+  return b.createOrFold<arith::AddIOp>(
+      query, arith::ConstantIndexOp::create(b, rowsBefore));
+}
+
+std::pair<Value, Value> GradientOperands::findNumbers(ImplicitLocOpBuilder &b,
+                                                      Value batch,
+                                                      Value query) const {
+  if (!rowsBefore)
+    return {batch, query};
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  int64_t copies = countCopies(rowsBefore);
+  Value first = b.createOrFold<arith::MulIOp>(batch, constant(copies));
+  if (!query)
+    return {first, {}};
+  Value zeros = arith::AndIOp::create(
+      b, arith::SubIOp::create(b, constant(0), query), constant(copies - 1));
+  return {b.createOrFold<arith::AddIOp>(first, zeros),
+          arith::AddIOp::create(b, query, zeros)};
+}
+
 Value attune::loadNumbers(TileBuilder &b, int64_t rows, Value buffer,
                           Value first) {
   return createLoad(b, TileType::get({rows}, b.getF32Type()), buffer, first);
@@ -134,6 +159,22 @@ static Value makeShifts(TileBuilder &b, Value lse) {
                });
 }
 
+/// By the tile of the first row: those are stored of a tile that ends with them
+/// which are not before the buffer.
+static void storeZerosBefore(TileBuilder &b, Value view, int64_t rows,
+                             Value first, int64_t zeros) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, constant(0));
+  Value place = arith::SelectOp::create(b, isFirst, constant(zeros - rows),
+                                        constant(-rows));
+  tile::StoreOp::create(b, b.fill(TileType::get({rows}, b.getF32Type()), 0),
+                        view, place, /*accumulate=*/false,
+                        tile::StorePath::Direct);
+}
+
 void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
                             Value output, Value lse, Value lseGrad,
                             const GradientOperands &operands, int64_t rows,
@@ -162,9 +203,20 @@ void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
                        own.place[0]);
   };
   auto storeRow = [&](Value numbers, Value buffer) {
-    tile::StoreOp::create(
-        b, numbers, viewNumbers(b, buffer, own.batch, own.head), own.place[0],
-        /*accumulate=*/false, tile::StorePath::Direct);
+    Value firstCopy = operands.findNumbers(b, own.batch).first;
+    for (int64_t zeros = 0,
+                 copies = GradientOperands::countCopies(operands.rowsBefore);
+         zeros < copies; ++zeros) {
+      auto add = [&](Value value) {
+        return b.createOrFold<arith::AddIOp>(
+            value, arith::ConstantIndexOp::create(b, zeros));
+      };
+      Value view = viewNumbers(b, buffer, add(firstCopy), own.head);
+      tile::StoreOp::create(b, numbers, view, add(own.place[0]),
+                            /*accumulate=*/false, tile::StorePath::Direct);
+      if (zeros)
+        storeZerosBefore(b, view, rows, own.place[0], zeros);
+    }
   };
   storeRow(makeShifts(b, loadRow(lse)), operands.shifts);
   auto rowType = TileType::get({rows}, f32);
@@ -183,7 +235,8 @@ void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
   tile::StoreOp::create(
       b, zero,
       viewHeads(b, kQuerySumsOrder, operands.querySums, own.batch, own.head),
-      own.place, /*accumulate=*/false, tile::StorePath::Direct);
+      ValueRange{operands.findSums(b, own.place[0]), own.place[1]},
+      /*accumulate=*/false, tile::StorePath::Direct);
 }
 
 void attune::buildQueryGradBody(OpBuilder &builder, attn::AttentionGradOp op,
@@ -194,7 +247,7 @@ void attune::buildQueryGradBody(OpBuilder &builder, attn::AttentionGradOp op,
   Value sums = createLoad(
       b, TileType::get({rows, headDim}, b.getF32Type()),
       viewHeads(b, kQuerySumsOrder, operands.querySums, own.batch, own.head),
-      own.place);
+      {operands.findSums(b, own.place[0]), own.place[1]});
   tile::StoreOp::create(
       b, scaleToOperand(b, sums, op.getElementType(), op.getEffectiveScale()),
       viewHeads(b, op.getOrder(), operands.queryGrad, own.batch, own.head),

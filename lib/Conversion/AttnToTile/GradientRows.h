@@ -22,8 +22,21 @@ struct GradientOperands : KernelInputs {
   mlir::Value shifts, deltas;
   /// What the kernel that owns keys adds the gradients of queries to, in f32
   /// and without their scale, of padded head size in kQuerySumsOrder; null in
-  /// the split form.
+  /// the split form. The first query is behind so many rows that no query has,
+  /// to which boxes that end with a batch, and begin before it, add.
   mlir::Value querySums;
+  int64_t rowsBefore = 0;
+  /// The row there of a query.
+  mlir::Value findSums(mlir::ImplicitLocOpBuilder &b, mlir::Value query) const;
+  /// Where there are such rows, shifts and deltas are there four times, of
+  /// which copy c of a batch begins with c zeros: from one of them the copy
+  /// engine, which wants multiples of 16 bytes, reads from any query on.
+  static int64_t countCopies(int64_t rowsBefore) { return rowsBefore ? 4 : 1; }
+  /// The copy, in the place of the batch, and where the query is in it. Without
+  /// a query the first copy, in which it is at its own place.
+  std::pair<mlir::Value, mlir::Value> findNumbers(mlir::ImplicitLocOpBuilder &b,
+                                                  mlir::Value batch,
+                                                  mlir::Value query = {}) const;
   /// Null where they are not wanted, or another kernel's.
   mlir::Value queryGrad, keyGrad, valueGrad;
   /// Of the tensors that `wrt` names, in f32, where a kernel adds to them: 0

@@ -86,6 +86,12 @@ func.func @packed(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %sq: tens
   return %dq, %dk, %dv : !q, !k, !k
 }
 
+// Four copies of the numbers, of which the second begins with a zero.
+// BOXES-LABEL: gpu.func @boxes_deltas
+// BOXES: %[[IS_FIRST:.+]] = arith.cmpi eq, %[[ROW:.+]], %c0
+// BOXES: %[[ZERO:.+]] = arith.select %[[IS_FIRST]], %c-63, %c-64
+// BOXES: tile.store %{{.+}}, %{{.+}}[%[[ZERO]]]
+//
 // Boxes of warpgroups: the last one of what is visited ends with the last row, and scores of rows that it has again are -inf.
 // BOXES-LABEL: gpu.func @boxes_key_grad
 // BOXES: %[[AFTER:.+]] = arith.muli %{{.+}}, %c64
@@ -101,8 +107,12 @@ func.func @packed(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %sq: tens
 // BOXES:   %[[PLACE:.+]] = arith.addi %{{.+}}, %[[READ]]
 // BOXES:   tile.load %{{.+}}[%[[PLACE]], %c0] stages 2
 // BOXES:   tile.load %{{.+}}[%[[PLACE]], %c0] stages 2
-// Numbers of queries as well.
-// BOXES:   tile.load %{{.+}}[%{{.+}}, %[[PLACE]]] stages 2 {{.*}} -> <64xf32, registers>
+// Numbers of queries as well, of a copy that has them at a multiple of 16 bytes.
+// BOXES:   %[[LESS:.+]] = arith.subi %c0, %[[PLACE]]
+// BOXES:   %[[ZEROS:.+]] = arith.andi %[[LESS]], %c3
+// BOXES:   %[[NUMBER:.+]] = arith.addi %[[PLACE]], %[[ZEROS]]
+// BOXES:   %[[COPY:.+]] = memref.subview %{{.+}}[%[[ZEROS]], 0, 0]
+// BOXES:   tile.load %[[COPY]][%{{.+}}, %[[NUMBER]]] stages 2 {{.*}} -> <64xf32, registers>
 // BOXES:   %[[IS_WHOLE:.+]] = arith.cmpi sge, %[[READ]], %[[FIRST]]
 // BOXES:   scf.if %[[IS_WHOLE]]
 // BOXES:     %[[QUERY:.+]] = arith.addi %[[READ]], %{{.+}}
@@ -132,7 +142,9 @@ func.func @packed(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %sq: tens
 // FUSED:   arith.cmpi sge, %[[READ]], %[[FIRST]]
 // FUSED:   %[[KEY:.+]] = arith.addi %[[READ]], %{{.+}}
 // FUSED:   arith.cmpi sge, %[[KEY]], %[[FIRST]]
-// FUSED:   tile.store %{{.+}} accumulate
+// Rows before the first query are there to be added to.
+// FUSED:   %[[SUM:.+]] = arith.addi %{{.+}}, %c64 :
+// FUSED:   tile.store %{{.+}}, %{{.+}}[%[[SUM]], %c0] accumulate
 // FUSED: %[[OWN:.+]] = arith.addi %[[START]], %[[FIRST]]
 // FUSED: %[[ROWS:.+]] = memref.subview %{{.+}}[%[[OWN]], 0]
 // FUSED: %[[BEFORE:.+]] = arith.subi %c0, %[[BACK]]
