@@ -30,8 +30,8 @@ struct AttentionGradProblem {
   bool isMasked = false;
   /// In the order of findRegionTiles().
   llvm::SmallVector<RegionTile, 1> regionTiles = {};
-  /// Whether batches have lengths of their own, or are packed, or both: rows
-  /// between packed ones may then hold anything.
+  /// Whether batches have lengths of their own, or are packed, or both, so that
+  /// rows between packed ones may hold anything, and whether their keys have.
   bool hasLengths = false;
   bool hasGaps = false;
   bool hasKeyLengths = false;
