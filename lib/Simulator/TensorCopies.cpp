@@ -12,9 +12,9 @@ using namespace attune;
 /// What a copy's place in workgroup memory is a multiple of, and what a tensor
 /// map in global memory is.
 static constexpr uint32_t kSharedAlignment = 128, kMapAlignment = 64;
-/// What the first element of each row of a box is a multiple of: others are
-/// illegal instructions of an H200, and so is adding to a box that begins
-/// before the tensor, which may be read there.
+/// What the first element of each row of a box that is read is a multiple of:
+/// others are illegal instructions of an H200, and so is adding to a box that
+/// begins before the tensor, which may be read there.
 static constexpr int64_t kRowAlignment = 16;
 
 HostTensorMap Workgroup::findTensorMap(Thread &thread, uint32_t site,
@@ -63,9 +63,9 @@ SmallVector<BoxPiece> Workgroup::placeBox(Thread &thread, uint32_t site,
                     " bytes in workgroup memory, but got shared+0x" +
                     llvm::utohexstr(*offset));
   int64_t distance = int64_t(coordinates.front()) * map.elementBytes;
-  if (distance % kRowAlignment != 0)
+  if (!flags && distance % kRowAlignment != 0)
     reports.add(HostCheck::Alignment, site, thread,
-                "expects a box whose rows begin at multiples of " +
+                "expects a box to read whose rows begin at multiples of " +
                     Twine(kRowAlignment) + " bytes, but got element " +
                     Twine(coordinates.front()) + " of " +
                     Twine(map.elementBytes) + " bytes");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Boxes that an H200 ends a kernel for as an illegal instruction: whose rows do not begin at a multiple of 16 bytes, and to which
+// Boxes that an H200 ends a kernel for as an illegal instruction: those read whose rows do not begin at a multiple of 16 bytes, and to which
 // is added before the tensor. One that is read may begin there, or end behind it.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90" --emit-bytecode -o %t.mlirbc
@@ -28,7 +28,7 @@ gpu.module @kernels {
     nvvm.mbarrier.init %barrier, %c1 : !llvm.ptr<3>, i32
     nvvm.fence.mbarrier.init
     nvvm.mbarrier.arrive.expect_tx %barrier, %c128 : !llvm.ptr<3>, i32
-    // UNALIGNED: box-places.mlir:[[#@LINE+1]]:5: error: 'nvvm.cp.async.bulk.tensor.shared.cluster.global' op expects a box whose rows begin at multiples of 16 bytes, but got element 6 of 4 bytes, thread (0, 0, 0)
+    // UNALIGNED: box-places.mlir:[[#@LINE+1]]:5: error: 'nvvm.cp.async.bulk.tensor.shared.cluster.global' op expects a box to read whose rows begin at multiples of 16 bytes, but got element 6 of 4 bytes, thread (0, 0, 0)
     nvvm.cp.async.bulk.tensor.shared.cluster.global %box, %map, %barrier, box[%column, %row] {isCTAOnly = true} : !llvm.ptr<3>, !llvm.ptr
     nvvm.mbarrier.try_wait.parity %barrier, %c0, %ticks : !llvm.ptr<3>, i32, i32
     // BEFORE: box-places.mlir:[[#@LINE+1]]:5: error: 'nvvm.cp.async.bulk.tensor.reduce' op expects a box to add to at coordinates of at least 0, but got -2, thread (0, 0, 0)

@@ -204,6 +204,9 @@ TEST_P(TensorCopiesTest, CopiesEachElement) {
   bool isStore = std::get<1>(GetParam());
   int seed = std::get<2>(GetParam());
   size_t rank = box.sizes.size();
+  // Those that are read begin at multiples of 16 bytes.
+  if (!isStore)
+    box.at.back() &= ~7;
   std::vector<int16_t> tensor(box.getElements()), memory(kSharedBytes / 2);
   std::iota(tensor.begin(), tensor.end(), 1);
   if (isStore)
