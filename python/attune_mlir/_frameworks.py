@@ -137,8 +137,8 @@ def is_torch(array: object) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def is_watched(places: str, is_plain: bool, *arrays: Any, records: bool = False) -> bool:
-    """Whether something of PyTorch has to see the call besides us, autograd among them where this `records`.
+def is_watched(places: str, is_plain: bool, *arrays: Any, records: bool = False, casts: bool = False) -> bool:
+    """Whether something of PyTorch has to see the call besides us, autograd among them where this `records`, autocast where it `casts`.
 
     ValueError where it is not `is_plain`, for it has `places`.
     """
@@ -146,10 +146,10 @@ def is_watched(places: str, is_plain: bool, *arrays: Any, records: bool = False)
         return False
     from . import _torch
 
-    if not _torch.is_traced(*arrays) and not (records and _torch.records(*arrays)):
+    if not _torch.is_traced(*arrays) and not (records and _torch.records(*arrays)) and not (casts and _torch.is_autocast()):
         return False
     if not is_plain:
-        what = "traces, maps or records gradients" if records else "traces or maps"
+        what = "traces, maps, casts or records gradients" if records else "traces or maps"
         raise ValueError(f"expects {places} in plain calls alone, not where PyTorch {what}")
     return True
 

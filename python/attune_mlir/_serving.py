@@ -371,7 +371,7 @@ def varlen(
 
     With tensors of PyTorch there are gradients, as of `attention`, of q, k and v of 16 bits that are packed, of alibi_slopes and sinks,
     also through the LSE. Sequences may have any lengths then, too, and `seqused_k`. Rows behind the last sequence, or behind the keys
-    that are used, have gradients of 0.
+    that are used, have gradients of 0. Autocast casts q, k and v that are packed, but for those of 8 bits.
 
     Errors are those of `attention`; NotImplementedError names what has no gradients: `block_table`, `latent`, scales, 8 bits.
     """
@@ -390,7 +390,7 @@ def varlen(
         found = _view_result(found, out_dtype)
         return (found[0][0], found[1][0]) if return_lse else found[0]
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled)
-    if _frameworks.is_watched("out, stream and check", is_plain, *arrays, records=True):
+    if _frameworks.is_watched("out, stream and check", is_plain, *arrays, records=True, casts=block_table is None):
         from . import _serving_torch
 
         most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}

@@ -219,8 +219,24 @@ def _fake_backward(*tensors: Any, **options: Any) -> Any:
     return _torch.fake_backward(*tensors[:9], **options)
 
 
+def _make_varlen_autocast(device: str) -> Any:
+    """What is packed is cast, as operands of attention are; caches are as they were stored."""
+    operator = torch.ops.attune.varlen
+    cast = _torch.make_autocast(device, operator)
+
+    def run(*tensors: Any, **options: Any) -> Any:
+        operands, table = tensors[:3], tensors[6] if len(tensors) > 6 else None
+        if table is None and all(x is not None and x.dtype.itemsize > 1 for x in operands):
+            return cast(*tensors, **options)
+        with torch.autocast(device, enabled=False):
+            return operator(*tensors, **options)
+
+    return run
+
+
 for _key in ("CPU", "CUDA"):
     _library.impl("varlen_backward", _compute_backward, _key)
+    _library.impl("varlen", _make_varlen_autocast(_key.lower()), f"Autocast{_key}")
 torch.library.register_fake("attune::varlen_backward", _fake_backward, lib=_library)
 torch.library.register_autograd("attune::varlen_backward", _torch.refuse_twice, lib=_library)
 _recorder = _torch.Recorder(
@@ -283,7 +299,7 @@ def varlen(*tensors: Any, **options: Any) -> Any:
     if is_recorded:
         _check_packed(tensors, options)
         options["return_lse"] = True
-    is_here = is_recorded and not _torch.is_traced(*tensors)
+    is_here = is_recorded and not _torch.is_traced(*tensors) and not _torch.is_autocast()
     return _unpack(_recorder.run(tensors, options, is_here=is_here, is_recorded=is_recorded), return_lse)
 
 

@@ -283,7 +283,7 @@ class Recorder:
         """Both results. `is_here` where nothing but autograd looks on, if that."""
         if is_here:
             return _Recorded.apply(*tensors, options, self)
-        is_mapped = is_recorded and not torch.compiler.is_compiling() and is_transformed() and not torch._C._is_any_autocast_enabled()
+        is_mapped = is_recorded and not torch.compiler.is_compiling() and is_transformed() and not is_autocast()
         return _Transformed.apply(*tensors, options, self) if is_mapped else self.operator(*tensors, **options)
 
 
@@ -434,6 +434,11 @@ def cast_for_autocast(device: str, *tensors: torch.Tensor) -> tuple[torch.Tensor
     return tuple(x.to(dtype) if x.is_floating_point() and x.dtype != torch.float64 else x for x in tensors)
 
 
+def is_autocast() -> bool:
+    """Whether autocast is on, for any kind of device."""
+    return bool(torch._C._is_any_autocast_enabled())
+
+
 def make_autocast(device: str, operator: Any) -> Any:
     """The kernel that an operator with q, k and v in front has where autocast looks on."""
 
@@ -468,7 +473,7 @@ def is_traced(*arrays: Any) -> bool:
 
 def is_plain(*arrays: Any) -> bool:
     """Whether a call means what it says, for nothing casts, either."""
-    return not is_traced(*arrays) and not torch._C._is_any_autocast_enabled()
+    return not is_traced(*arrays) and not is_autocast()
 
 
 def records(*tensors: torch.Tensor | None) -> bool:

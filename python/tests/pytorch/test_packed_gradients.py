@@ -288,13 +288,33 @@ def test_refused():
         with pytest.raises(NotImplementedError, match=re.escape(said.format(name))):
             call()
         scale.requires_grad_(False)
-    with pytest.raises(ValueError, match="expects out, stream and check in plain calls alone, not where PyTorch traces, maps or records"):
+    with pytest.raises(ValueError, match="expects out, stream and check in plain calls alone, not where PyTorch traces, maps, casts"):
         attune.varlen(q, k, v, starts, starts, out=torch.empty_like(q))
     with pytest.raises(ValueError, match=re.escape("expects q to be [total_q, heads, head_dim], but got shape (1, 14, 4, 32)")):
         attune.varlen(q[None], k, v, starts, starts)
     (grad,) = torch.autograd.grad(attune.varlen(q, k, v, starts, starts).square().sum(), q, create_graph=True)
     with pytest.raises(NotImplementedError, match="expects first derivatives of attention alone"):
         grad.sum().backward()
+
+
+def test_autocast():
+    """What is packed is cast, and has gradients in its own type; caches are not."""
+    tensors, starts = [x.detach().float().requires_grad_() for x in make(14, 14)], get_starts([5, 9])
+    halves = [x.detach().half().requires_grad_() for x in tensors]
+    with torch.autocast("cpu", dtype=torch.float16):
+        out = attune.varlen(*tensors, starts, starts, causal=True)
+        with torch.no_grad():
+            assert torch.equal(attune.varlen(*tensors, starts, starts, causal=True), out)
+        pages = torch.randn(2, 16, 2, 32, dtype=torch.bfloat16)
+        table, used = torch.tensor([[0], [1]], dtype=torch.int32), torch.tensor([9, 16], dtype=torch.int32)
+        q = torch.randn(14, 4, 32, dtype=torch.bfloat16)
+        found = attune.varlen(q, pages, pages, starts, seqused_k=used, block_table=table)
+        assert found.dtype == torch.bfloat16
+    expected = attune.varlen(*halves, starts, starts, causal=True)
+    assert out.dtype == torch.float16 and torch.equal(out, expected)
+    grads = torch.autograd.grad(out.float().square().sum(), tensors)
+    for grad, other in zip(grads, torch.autograd.grad(expected.float().square().sum(), halves), strict=True):
+        assert grad.dtype == torch.float32 and torch.equal(grad, other.float())
 
 
 def test_known(device, monkeypatch):
