@@ -70,11 +70,12 @@ SmallVector<BoxPiece> Workgroup::placeBox(Thread &thread, uint32_t site,
                     Twine(coordinates.front()) + " of " +
                     Twine(map.elementBytes) + " bytes");
   bool adds = flags & kHostAccessAtomic;
-  if (adds && *llvm::min_element(coordinates) < 0)
+  int32_t least = *llvm::min_element(coordinates);
+  if (adds && least < 0)
     reports.add(HostCheck::Bounds, site, thread,
                 "expects a box to add to at coordinates of at least 0, but "
                 "got " +
-                    Twine(*llvm::min_element(coordinates)));
+                    Twine(least));
   if (!offset || *offset % kSharedAlignment != 0)
     return {};
   SmallVector<BoxPiece> pieces = cutBox(map, coordinates, *offset);

@@ -181,16 +181,7 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
     operands.sinks = add(op.getSinks(), "sinks");
   else if (op.getSinks() && mergesInLast(op.getScheduleAttr()))
     operands.merged.sinks = add(op.getSinks(), "sinks");
-  if (op.getDropout())
-    operands.dropout = add(op.getDropout(), "dropout");
-  if (op.getQueryLengths())
-    operands.queryLengths = add(op.getQueryLengths(), "query_lengths");
-  if (op.getKeyLengths())
-    operands.keyLengths = add(op.getKeyLengths(), "key_lengths");
-  if (op.getQueryStarts())
-    operands.queryStarts = add(op.getQueryStarts(), "query_starts");
-  if (op.getKeyStarts())
-    operands.keyStarts = add(op.getKeyStarts(), "key_starts");
+  addDropoutAndLengths(op, operands, add);
   if (op.getPages())
     operands.pages = add(op.getPages(), "pages");
   if (op.getQueryScales())

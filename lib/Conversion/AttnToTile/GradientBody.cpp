@@ -157,7 +157,6 @@ void GradientBuilder::locate() {
       LastBox(b, length, kernel.owned).getBack(b, b.getLoc(), firstOwned);
   back = arith::SelectOp::create(b, exists, back, constant(0));
   firstOwned = arith::SubIOp::create(b, firstOwned, back);
-  movesOwned = true;
   readsAtOwned = findReadsAt(kernel.owns);
 }
 
@@ -315,7 +314,7 @@ void GradientBuilder::finish(Value sums, Value gradient, double factor) {
   if (afterOwned)
     rows = limitRows(b, rows, afterOwned);
   Value place = getPlace(dim, firstOwned);
-  if (movesOwned) {
+  if (movesOwned()) {
     // Those before are another tile's.
     rows = dropRows(b, rows, getPlace(dim, leastOwned));
     place = arith::SubIOp::create(b, firstOwned, leastOwned);

@@ -228,13 +228,13 @@ private:
   /// Of what is visited, and the first row of a step that no other has. None
   /// and null where steps end with the tensor, or what is read with the batch.
   std::optional<LastBox> lastBox;
+  mlir::Value leastVisited;
   bool readsAtVisited = false;
-  /// The same of the tile that is owned: whether it ends with the last row, and
-  /// the first row of it that no other has.
-  bool movesOwned = false;
+  /// The first row of the tile that is owned that no other has: another than
+  /// its first one where it ends with the last row as well.
   mlir::Value leastOwned;
   bool readsAtOwned = false;
-  mlir::Value leastVisited;
+  bool movesOwned() const { return leastOwned != firstOwned; }
   /// Of the tile: a key head, or a query head.
   mlir::Value headOwned, headKV;
   /// The query head that is visited, and what is owned and visited of it: of

@@ -204,16 +204,7 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   if (shape.sumsOwned)
     operands.value = add(op.getValue(), "value");
   operands.outputGrad = add(op.getOutputGrad(), "output_grad");
-  if (op.getDropout())
-    operands.dropout = add(op.getDropout(), "dropout");
-  for (auto [tensor, name, operand] :
-       {std::tuple<Value, StringRef, Value *>{
-            op.getQueryLengths(), "query_lengths", &operands.queryLengths},
-        {op.getKeyLengths(), "key_lengths", &operands.keyLengths},
-        {op.getQueryStarts(), "query_starts", &operands.queryStarts},
-        {op.getKeyStarts(), "key_starts", &operands.keyStarts}})
-    if (tensor)
-      *operand = add(tensor, name);
+  addDropoutAndLengths(op, operands, add);
   operands.shifts = kernel.addArgument(shifts, launch::Access::Read);
   operands.rowsBefore = rowsBefore;
   if (shape.sumsOwned)

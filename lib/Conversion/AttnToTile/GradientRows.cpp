@@ -13,6 +13,20 @@ using namespace mlir;
 using namespace attune;
 using tile::TileType;
 
+void attune::addDropoutAndLengths(attn::AttentionOpInterface op,
+                                  KernelInputs &inputs,
+                                  function_ref<Value(Value, StringRef)> add) {
+  for (auto [tensor, name, input] :
+       {std::tuple<Value, StringRef, Value *>{op.getDropout(), "dropout",
+                                              &inputs.dropout},
+        {op.getQueryLengths(), "query_lengths", &inputs.queryLengths},
+        {op.getKeyLengths(), "key_lengths", &inputs.keyLengths},
+        {op.getQueryStarts(), "query_starts", &inputs.queryStarts},
+        {op.getKeyStarts(), "key_starts", &inputs.keyStarts}})
+    if (tensor)
+      *input = add(tensor, name);
+}
+
 std::optional<attn::Dropout> attune::readDropout(ImplicitLocOpBuilder &b,
                                                  attn::AttentionOpInterface op,
                                                  const KernelInputs &inputs) {
@@ -204,9 +218,8 @@ void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
   };
   auto storeRow = [&](Value numbers, Value buffer) {
     Value firstCopy = operands.findNumbers(b, own.batch).first;
-    for (int64_t zeros = 0,
-                 copies = GradientOperands::countCopies(operands.rowsBefore);
-         zeros < copies; ++zeros) {
+    int64_t copies = GradientOperands::countCopies(operands.rowsBefore);
+    for (int64_t zeros : llvm::seq(copies)) {
       auto add = [&](Value value) {
         return b.createOrFold<arith::AddIOp>(
             value, arith::ConstantIndexOp::create(b, zeros));

@@ -146,7 +146,7 @@ SmallVector<Reach, 2> GradientBuilder::findReaches(Value first) {
   if (!ownsKeys)
     return reaches;
   bool addsOwned = kernel.addsQueries || !operands.tensorGrads.empty();
-  if (movesOwned)
+  if (movesOwned())
     reaches.push_back({firstOwned, kernel.owned, Value(), 0, leastOwned});
   else if (addsOwned && !endsWithBlock(seqK, kernel.owned))
     reaches.push_back({firstOwned, kernel.owned, seqK, 0});

@@ -88,6 +88,12 @@ struct KernelSizes {
 using LocateRow = llvm::function_ref<std::pair<mlir::Value, mlir::Value>(
     mlir::OpBuilder &inner, mlir::Location loc, mlir::Value row, bool clamp)>;
 
+/// Makes what dropout draws from, and lengths and starts of batches, arguments
+/// of a kernel: `add` does so with an operand of the op and its name.
+void addDropoutAndLengths(
+    attn::AttentionOpInterface op, KernelInputs &inputs,
+    llvm::function_ref<mlir::Value(mlir::Value, llvm::StringRef)> add);
+
 /// Reads what dropout draws from; none without dropout.
 std::optional<attn::Dropout> readDropout(mlir::ImplicitLocOpBuilder &b,
                                          attn::AttentionOpInterface op,
