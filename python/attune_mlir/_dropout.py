@@ -3,7 +3,7 @@
 
     attune::attention_dropout(q, k, v, random, alibi_slopes, sinks, *, probability, causal, window, softcap, scale, layout, chip)
       -> (out, lse)
-    attune::attention_dropout_backward(out_grad, lse_grad, q, k, v, random, out, lse, alibi_slopes, sinks, *, probability, causal,
+    attune::attention_dropout_backward(out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks, random, *, probability, causal,
                                        window, softcap, scale, layout, chip, wanted) -> (q_grad, k_grad, v_grad, slopes_grad, sinks_grad)
 
 Kernels read `random`, a seed and an offset, which PyTorch's generator draws on the device of the tensors: a graph of CUDA that is
@@ -28,8 +28,8 @@ _library.define(
     tags=_TAGS,
 )
 _library.define(
-    "attention_dropout_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor random, Tensor out,"
-    f" Tensor lse, Tensor? alibi_slopes, Tensor? sinks, *, {_OPTIONS}, bool[] wanted)"
+    "attention_dropout_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse,"
+    f" Tensor? alibi_slopes, Tensor? sinks, Tensor random, *, {_OPTIONS}, bool[] wanted)"
     " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=_TAGS,
 )
@@ -51,9 +51,9 @@ def make(dropout_p: Any, device: torch.device) -> tuple[float, torch.Tensor] | N
     return (probability, draw(device)) if probability else None
 
 
-def make_example(probability: float, device: torch.device) -> tuple[float, torch.Tensor] | None:
+def make_example(probability: float, device: torch.device) -> tuple[float, torch.Tensor]:
     """The same for a kernel that is not to run: no number is drawn."""
-    return (probability, torch.zeros(2, dtype=torch.int64, device=device)) if probability else None
+    return probability, torch.zeros(2, dtype=torch.int64, device=device)
 
 
 def compute(q: Any, k: Any, v: Any, random: torch.Tensor, alibi_slopes: Any, sinks: Any, *, probability: float, **options: Any) -> Any:
@@ -66,10 +66,9 @@ def _fake(q: Any, k: Any, v: Any, *_: Any, layout: str, **__: Any) -> Any:
     return _torch.fake(q, k, v, return_lse=True, layout=layout)
 
 
-def _find_gradients(
-    out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, random: Any, *rest: Any, probability: float, **options: Any
-) -> Any:
-    return _torch.find_gradients(out_grad, lse_grad, q, k, v, *rest, dropout=(probability, random), **options)
+def _find_gradients(*tensors: Any, probability: float, **options: Any) -> Any:
+    *others, random = tensors
+    return _torch.find_gradients(*others, dropout=(probability, random), **options)
 
 
 def _compute_backward(out_grad: torch.Tensor, *arguments: Any, **options: Any) -> Any:
@@ -77,28 +76,20 @@ def _compute_backward(out_grad: torch.Tensor, *arguments: Any, **options: Any) -
     return _torch.fill_gradients(out_grad, _find_gradients(out_grad, *arguments, **options))
 
 
-def _fake_backward(out_grad: Any, lse_grad: Any, q: Any, k: Any, v: Any, random: Any, *rest: Any, **options: Any) -> Any:
-    return _torch.fake_backward(out_grad, lse_grad, q, k, v, *rest, **options)
+def _fake_backward(*tensors: Any, **options: Any) -> Any:
+    return _torch.fake_backward(*tensors[:-1], **options)
 
 
-def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
-    ctx.save_for_backward(*inputs, *output)
-    ctx.options = dict(keyword_only_inputs)
-    ctx.set_materialize_grads(False)
+class _Recorder(_torch.Recorder):
+    """That of the operators, which refuses second derivatives at once."""
+
+    def differentiate(self, ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        if torch.is_grad_enabled() and not torch.compiler.is_compiling():
+            raise NotImplementedError("expects first derivatives of attention with dropout alone, but got create_graph=True")
+        return super().differentiate(ctx, out_grad, lse_grad)
 
 
-def _backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
-    q, k, v, random, alibi_slopes, sinks, out, lse = ctx.saved_tensors
-    wanted = [*ctx.needs_input_grad[:3], *ctx.needs_input_grad[4:6]]
-    if out_grad is None:
-        out_grad = torch.zeros_like(out)
-    tensors = (out_grad, lse_grad, q, k, v, random, out, lse, alibi_slopes, sinks)
-    if torch.is_grad_enabled() and not torch.compiler.is_compiling():
-        raise NotImplementedError("expects first derivatives of attention with dropout alone, but got create_graph=True")
-    find = _find_gradients if _torch.is_plain(*tensors) else _backward_operator
-    found = find(*tensors, wanted=wanted, **ctx.options)
-    *of_parts, of_slopes, of_sinks = (x if is_wanted else None for x, is_wanted in zip(found, wanted, strict=True))
-    return *of_parts, None, of_slopes, of_sinks
+_recorder = _Recorder(_operator, _backward_operator, compute, _find_gradients, learned=(0, 1, 2, 4, 5), read=(3,))
 
 
 for _key in ("CPU", "CUDA"):
@@ -107,22 +98,7 @@ for _key in ("CPU", "CUDA"):
     _library.impl("attention_dropout", _torch.make_autocast(_key.lower(), _operator), f"Autocast{_key}")
 torch.library.register_fake("attune::attention_dropout", _fake, lib=_library)
 torch.library.register_fake("attune::attention_dropout_backward", _fake_backward, lib=_library)
-torch.library.register_autograd("attune::attention_dropout", _backward, setup_context=_save, lib=_library)
-
-
-class _Recorded(torch.autograd.Function):  # type: ignore[misc]
-    """The first operator where nothing looks on: it takes less time than by itself."""
-
-    @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> Any:
-        *tensors, options = arguments
-        found = compute(*tensors, **options)
-        _save(ctx, tensors, options, found)
-        return found
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        return *_backward(ctx, *gradients), None
+torch.library.register_autograd("attune::attention_dropout", _recorder.differentiate, setup_context=_recorder.save, lib=_library)
 
 
 def attention(tensors: tuple[Any, ...], probability: float, options: dict[str, Any], out: torch.Tensor | None, stream: int | None) -> Any:
@@ -143,4 +119,4 @@ def attention(tensors: tuple[Any, ...], probability: float, options: dict[str, A
         return compute(*arguments, **{**options, **places})
     if places:
         raise ValueError(_torch.NO_PLACES)
-    return _Recorded.apply(*arguments, options)
+    return _recorder.run(arguments, options, is_here=True, is_recorded=True)

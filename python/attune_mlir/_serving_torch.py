@@ -8,7 +8,6 @@ those of `varlen` that are recorded: its gradients are those of `_torch`, and at
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -170,43 +169,18 @@ def _check_packed(inputs: Any, options: dict[str, Any]) -> None:
 
 
 def _find_packed_gradients(
-    out_grad: torch.Tensor,
-    lse_grad: torch.Tensor | None,
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    out: torch.Tensor,
-    lse: torch.Tensor,
-    alibi_slopes: torch.Tensor | None,
-    sinks: torch.Tensor | None,
-    starts_q: torch.Tensor,
-    starts_k: torch.Tensor,
-    used: torch.Tensor | None,
-    *,
+    *tensors: Any,
     max_seqlen_q: int | None,
     max_seqlen_k: int | None,
     batch_invariant: bool,
-    wanted: Sequence[bool],
     **options: Any,
 ) -> tuple[torch.Tensor | None, ...]:
-    """As `_torch.find_gradients`."""
+    """As `_torch.find_gradients`, of its tensors and the numbers that say where sequences are."""
+    *rows, alibi_slopes, sinks, starts_q, starts_k, used = tensors
     integers = {"query_starts": starts_q, "key_starts": starts_k, "key_lengths": used}
-    packed = _serving.Packed(integers, (max_seqlen_q, max_seqlen_k), batch_invariant)
-    found = _torch.find_gradients(
-        out_grad[None],
-        None if lse_grad is None else lse_grad[None],
-        q[None],
-        k[None],
-        v[None],
-        out[None],
-        lse[None],
-        alibi_slopes,
-        sinks,
-        wanted=wanted,
-        packed=packed,
-        layout="bshd",
-        **options,
-    )
+    options |= {"packed": _serving.Packed(integers, (max_seqlen_q, max_seqlen_k), batch_invariant), "layout": "bshd"}
+    operands = [*(None if x is None else x[None] for x in rows), alibi_slopes, sinks]
+    found = _torch.find_gradients(*operands, **options)
     return *(None if x is None else x[0] for x in found[:3]), *found[3:]
 
 
