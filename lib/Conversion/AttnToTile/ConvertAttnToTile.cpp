@@ -176,8 +176,10 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
   operands.query = add(op.getQuery(), "query");
   operands.key = add(op.getKey(), "key");
   operands.value = op.getLatent() ? operands.key : add(op.getValue(), "value");
-  // Of parts, those who merge them take sinks, and scales of the result.
-  if (op.getSinks() && op.getScheduleAttr().getSplitK() == 1)
+  // Of parts, those who merge them take sinks, and scales of the result. Of
+  // equal shares, the first one takes sinks.
+  int64_t splits = op.getScheduleAttr().getSplitK();
+  if (op.getSinks() && splits <= 1)
     operands.sinks = add(op.getSinks(), "sinks");
   else if (op.getSinks() && mergesInLast(op.getScheduleAttr()))
     operands.merged.sinks = add(op.getSinks(), "sinks");
@@ -195,9 +197,10 @@ static KernelOperands addInputs(attn::AttentionOp op, KernelOutliner &outliner,
     operands.keyZeros = add(op.getKeyZeros(), "key_zeros");
   if (op.getValueZeros())
     operands.valueZeros = add(op.getValueZeros(), "value_zeros");
-  if (op.getResultScales() && op.getScheduleAttr().getSplitK() == 1)
+  if (op.getResultScales() && splits == 1)
     operands.resultScales = add(op.getResultScales(), "result_scales");
-  else if (op.getResultScales() && mergesInLast(op.getScheduleAttr()))
+  else if (op.getResultScales() &&
+           (splits == 0 || mergesInLast(op.getScheduleAttr())))
     operands.merged.resultScales = add(op.getResultScales(), "result_scales");
   if (op.hasBlockLists()) {
     operands.listedQueries = op.getListedQueries();
@@ -261,16 +264,13 @@ static HostProduct countTiles(attn::AttentionOp op, const KernelSizes &sizes,
 /// Passes to the kernel what it writes: the results of the op, or their parts
 /// where there are such.
 static void addOutputs(attn::AttentionOp op, const KernelSizes &sizes,
-                       const KeyParts &parts, KernelOutliner &outliner,
-                       OutlinedKernel &kernel, KernelOperands &operands) {
-  auto add = [&](Value result, StringRef name) {
-    return kernel.addArgument(
-        outliner.makeOutput(cast<OpResult>(result), name));
-  };
+                       const KeyParts &parts, const ResultBuffers &results,
+                       KernelOutliner &outliner, OutlinedKernel &kernel,
+                       KernelOperands &operands) {
   auto addResults = [&](Value &output, Value &lse) {
-    output = add(op.getResult(), "output");
-    if (op.getLse())
-      lse = add(op.getLse(), "lse");
+    output = kernel.addArgument(results.output);
+    if (results.lse)
+      lse = kernel.addArgument(results.lse);
   };
   if (!parts.output)
     return addResults(operands.output, operands.lse);
@@ -278,11 +278,13 @@ static void addOutputs(attn::AttentionOp op, const KernelSizes &sizes,
   auto access = isRead ? launch::Access::ReadWrite : launch::Access::Write;
   operands.output = kernel.addArgument(parts.output, access);
   operands.lse = kernel.addArgument(parts.lse, access);
-  if (parts.sharers)
+  KernelOperands::Merged &merged = operands.merged;
+  if (parts.sharers) {
     operands.sharers = kernel.addArgument(parts.sharers, access);
+    addResults(merged.output, merged.lse);
+  }
   if (!isRead)
     return;
-  KernelOperands::Merged &merged = operands.merged;
   merged.counters = kernel.addArgument(outliner.makeWorkspace(
       {"arrivals",
        IntegerType::get(op.getContext(), 32),
@@ -392,7 +394,8 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   KeyParts parts;
   if (op.getScheduleAttr().getSplitK() != 1)
     parts = makeKeyParts(op, *sizes, outliner);
-  addOutputs(op, *sizes, parts, outliner, kernel, operands);
+  ResultBuffers results = makeResults(op, outliner);
+  addOutputs(op, *sizes, parts, results, outliner, kernel, operands);
   if (op.getScheduleAttr().getPersistent() == schedule::Persistent::Dynamic)
     addCounter(outliner, kernel);
   getWholeBudget(AttentionProblem::get(op), op.getScheduleAttr(), target)
@@ -400,7 +403,7 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
   setLaunch(op, target, *sizes, outliner, kernel);
   if (parts.output && !mergesInLast(op.getScheduleAttr()))
-    addMergeKernel(op, outliner, parts, *sizes, target.getLanes());
+    addMergeKernel(op, outliner, parts, results, *sizes, target.getLanes());
   outliner.finish();
   return success();
 }

@@ -5,6 +5,7 @@
 // becomes of the scores.
 
 #include "KernelBody.h"
+#include "GradientRows.h"
 #include "KeySource.h"
 #include "LastMerge.h"
 #include "LoopPlan.h"
@@ -30,6 +31,8 @@
 using namespace mlir;
 using namespace attune;
 using tile::TileType;
+
+static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
 namespace {
 
@@ -109,14 +112,20 @@ private:
   /// hides.
   Value applyMask(Value scores, const KeySource::Block &block, bool asksRegion);
   void finish(SoftmaxState state);
-  /// Rows of the result, divided by the scales of their heads and rounded.
-  Value narrow(Value rows, Type element);
+  /// Into a buffer of results, or of parts of them: their columns, and the
+  /// logarithms of rows.
+  void storeColumns(ArrayRef<Value> columns, Value output, bool isPart);
+  void storeLogs(Value logs, Value buffer, bool isPart);
+  Value getBatch(bool isPart) {
+    return isPart ? at.getOutputBatch() : at.getQueryBatch();
+  }
+  /// Of equal shares, who has all of a tile stores results of the op.
+  void storeShare(ArrayRef<Value> columns, Value logs);
+  /// Rows of the result in f32, divided by the scales of their heads if there
+  /// are any, and rounded.
+  Value round(Value rows, Type element, Value scales);
   /// The tile with this value in rows behind the last query of the batch.
   Value clearBehind(Value tile, double value);
-  /// For each row, into the part of this number of what tells who has its keys.
-  void storeSharers(Value number, int64_t part);
-  /// Of the rows of the tile, into a buffer [batch, heads, queries].
-  void storeLogs(Value lse, Value buffer);
 
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
@@ -313,8 +322,7 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
         }
         return arith::SelectOp::create(
             inner, loc, keep, args[0],
-            TileBuilder::constant(inner, loc,
-                                  -std::numeric_limits<double>::infinity()));
+            TileBuilder::constant(inner, loc, kLowest));
       });
 }
 
@@ -413,57 +421,91 @@ void BodyBuilder::finish(SoftmaxState state) {
     softmax.takeSink(
         [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
           Value head = at.locateRow(inner, loc, args[0], /*clamp=*/true).first;
-          return memref::LoadOp::create(inner, loc, operands.sinks, head);
+          Value sink = memref::LoadOp::create(inner, loc, operands.sinks, head);
+          if (!at.sharers)
+            return sink;
+          // It counts once.
+          return arith::SelectOp::create(
+              inner, loc, at.sharers->isFirst, sink,
+              TileBuilder::constant(inner, loc, kLowest));
         },
         state);
-  bool isPart = schedule.getSplitK() != 1;
-  Value output = at.viewOutput(operands.output),
-        logs = operands.lse ? at.viewOutput(operands.lse) : Value();
   auto getFactor = [&](OpBuilder &inner, Location loc, ValueRange args) {
     return factors.getOfResult(inner, loc, args[1]);
   };
   auto getZero = [&](OpBuilder &inner, Location loc, ValueRange args) {
     return factors.getZeroOfResult(inner, loc, args[1]);
   };
-  Type element = getElementTypeOrSelf(output);
-  SmallVector<Value> parts = softmax.normalize(
+  Type element = getElementTypeOrSelf(operands.output);
+  SmallVector<Value> columns = softmax.normalize(
       state, operands.resultScales ? b.getF32Type() : element,
       factors.ofResults() ? TileBuilder::Body(getFactor) : nullptr, getZero);
-  for (Value &result : parts) {
-    result = clearBehind(result, 0);
+  for (Value &part : columns) {
+    part = clearBehind(part, 0);
     if (operands.resultScales)
-      result = narrow(result, element);
+      part = round(part, element, operands.resultScales);
   }
+  auto getLogs = [&] { return clearBehind(softmax.logSumExp(state), kLowest); };
+  if (at.sharers)
+    return storeShare(columns, getLogs());
+  bool isPart = schedule.getSplitK() != 1;
+  Value output = at.viewOutput(operands.output),
+        logs = operands.lse ? at.viewOutput(operands.lse) : Value();
+  storeColumns(columns, output, isPart);
+  if (logs)
+    storeLogs(getLogs(), logs, isPart);
+  if (operands.merged.counters)
+    buildLastMerge(b, op, operands, sizes, at);
+}
+
+void BodyBuilder::storeColumns(ArrayRef<Value> columns, Value output,
+                               bool isPart) {
   Value rows = at.viewRows(b, isPart ? StringRef(kPartOrder) : op.getOrder(),
-                           output, at.getOutputBatch());
-  for (auto [result, part] : llvm::zip_equal(parts, sizes.outputParts)) {
+                           output, getBatch(isPart));
+  for (auto [tile, part] : llvm::zip_equal(columns, sizes.outputParts)) {
     auto store = tile::StoreOp::create(
-        b, result, rows, ValueRange{at.getRow(), constant(part.first)},
+        b, tile, rows, ValueRange{at.getRow(), constant(part.first)},
         /*accumulate=*/false, getOutputPath());
     // Those behind the first one, which computes scores.
     if (hasScoreRole(schedule))
       store.setRole(WarpBudget::getRoleName(
           1 + part.first * schedule.getWarpsN() / sizes.headDimV));
   }
-  if (at.sharers) {
-    storeSharers(at.sharers->first, 0);
-    storeSharers(at.sharers->count, 1);
-  }
-  if (logs)
-    storeLogs(clearBehind(softmax.logSumExp(state),
-                          -std::numeric_limits<double>::infinity()),
-              logs);
-  if (operands.merged.counters)
-    buildLastMerge(b, op, operands, sizes, at);
 }
 
-Value BodyBuilder::narrow(Value rows, Type element) {
+void BodyBuilder::storeLogs(Value logs, Value buffer, bool isPart) {
+  tile::StoreOp::create(b, logs, at.viewNumbers(b, buffer, getBatch(isPart)),
+                        at.getRow(), /*accumulate=*/false,
+                        tile::StorePath::Direct);
+}
+
+void BodyBuilder::storeShare(ArrayRef<Value> columns, Value logs) {
+  storeSharers(b, op, operands.sharers, sizes, at);
+  auto branch =
+      scf::IfOp::create(b, at.sharers->isWhole, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.elseBlock());
+  storeColumns(columns, operands.output, /*isPart=*/true);
+  storeLogs(logs, operands.lse, /*isPart=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  const KernelOperands::Merged &merged = operands.merged;
+  SmallVector<Value> rounded;
+  for (Value part : columns)
+    rounded.push_back(
+        round(part, getElementTypeOrSelf(merged.output), merged.resultScales));
+  storeColumns(rounded, merged.output, /*isPart=*/false);
+  if (merged.lse)
+    storeLogs(logs, merged.lse, /*isPart=*/false);
+}
+
+Value BodyBuilder::round(Value rows, Type element, Value scales) {
+  if (!scales)
+    return scaleToOperand(b, rows, element, /*factor=*/1);
   auto getHead = [&](OpBuilder &inner, Location loc, Value row) {
     return at.locateRow(inner, loc, row, /*clamp=*/true).first;
   };
-  Value inverses =
-      invert(b, loadResultScales(b, operands.resultScales, position('h'),
-                                 sizes.blockM, getHead));
+  Value inverses = invert(
+      b, loadResultScales(b, scales, position('h'), sizes.blockM, getHead));
   return roundToNarrow(b, rows, inverses, /*zeros=*/Value(), element);
 }
 
@@ -482,35 +524,6 @@ Value BodyBuilder::clearBehind(Value tile, double value) {
             inner, loc, inner.getFloatAttr(type.getElementType(), value));
         return arith::SelectOp::create(inner, loc, exists, args[0], other);
       });
-}
-
-void BodyBuilder::storeSharers(Value number, int64_t part) {
-  Type f32 = b.getF32Type();
-  Value word = arith::IndexCastOp::create(b, b.getI32Type(), number);
-  Value rows = b.map(TileType::get({sizes.blockM}, f32), ValueRange(),
-                     [&](OpBuilder &inner, Location loc, ValueRange) -> Value {
-                       return arith::UIToFPOp::create(inner, loc, f32, word);
-                     });
-  Value view;
-  if (sizes.flattens) {
-    Value buffer = viewPart(b, operands.sharers, b.getIndexAttr(part));
-    view = viewSharedRows(b, "bhs", buffer, at.batch, at.headQ, sizes.heads,
-                          sizes.queriesFirst, at.sharers->isFirst);
-  } else {
-    Value length = arith::SelectOp::create(b, at.sharers->isFirst,
-                                           constant(op.getSeqQ()), constant(0));
-    view = viewRowNumbers(
-        b, viewPart(b, operands.sharers, b.getIndexAttr(part)), at.batch,
-        at.headQ, sizes.heads, length, /*isPacked=*/true);
-  }
-  tile::StoreOp::create(b, rows, view, constant(0), /*accumulate=*/false,
-                        tile::StorePath::Direct);
-}
-
-void BodyBuilder::storeLogs(Value lse, Value buffer) {
-  Value rows = at.viewNumbers(b, buffer, at.getOutputBatch());
-  tile::StoreOp::create(b, lse, rows, at.getRow(), /*accumulate=*/false,
-                        tile::StorePath::Direct);
 }
 
 void BodyBuilder::build() {

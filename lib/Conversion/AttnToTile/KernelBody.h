@@ -33,15 +33,16 @@ struct KernelInputs {
 
 /// And those for its results. Where keys are split, both are those of all
 /// parts, [parts, batch, heads, queries], or [slots, heads, queries] of equal
-/// shares (StepShare), with the head size behind it for the output, in f32 and
-/// without sinks (MergeKernel).
+/// shares (StepShare), with the head size behind it for the output, in f32
+/// (MergeKernel). Of these the first one of a tile's has sinks, of others none.
 struct KernelOperands : KernelInputs {
   mlir::Value output;
   /// Null where the op has none.
   mlir::Value lse;
   /// Where the last workgroup of a tile merges its parts: how many have come to
   /// each tile (TilePlace), the results of the op, and its sinks and scales of
-  /// the result or null.
+  /// the result or null. Of equal shares, the same for tiles that have one part
+  /// alone, without counters and sinks.
   struct Merged {
     mlir::Value counters, output, lse, sinks, resultScales;
   } merged;

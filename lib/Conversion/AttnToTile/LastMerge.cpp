@@ -105,3 +105,32 @@ void attune::buildLastMerge(TileBuilder &b, attn::AttentionOp op,
   };
   buildMerge(b, b.getLoc(), op.getOrder(), merge, own);
 }
+
+void attune::storeSharers(TileBuilder &b, attn::AttentionOp op, Value buffer,
+                          const KernelSizes &sizes, TilePlace &at) {
+  Type f32 = b.getF32Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(b, value);
+  };
+  for (auto [part, number] :
+       llvm::enumerate(std::array{at.sharers->first, at.sharers->count})) {
+    Value word = arith::IndexCastOp::create(b, b.getI32Type(), number);
+    Value rows =
+        b.map(tile::TileType::get({sizes.blockM}, f32), ValueRange(),
+              [&](OpBuilder &inner, Location loc, ValueRange) -> Value {
+                return arith::UIToFPOp::create(inner, loc, f32, word);
+              });
+    Value ofPart = viewPart(b, buffer, b.getIndexAttr(part)), view;
+    if (sizes.flattens) {
+      view = viewSharedRows(b, "bhs", ofPart, at.batch, at.headQ, sizes.heads,
+                            sizes.queriesFirst, at.sharers->isFirst);
+    } else {
+      Value length = arith::SelectOp::create(
+          b, at.sharers->isFirst, constant(op.getSeqQ()), constant(0));
+      view = viewRowNumbers(b, ofPart, at.batch, at.headQ, sizes.heads, length,
+                            /*isPacked=*/true);
+    }
+    tile::StoreOp::create(b, rows, view, constant(0), /*accumulate=*/false,
+                          tile::StorePath::Direct);
+  }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The merge of split keys in the kernel that has found their parts.
+// What the kernel that finds parts of split keys does for their merge: all of
+// it, or telling whose they are.
 
 #ifndef ATTUNE_LIB_CONVERSION_ATTNTOTILE_LASTMERGE_H
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_LASTMERGE_H
@@ -15,6 +16,11 @@ namespace attune {
 void buildLastMerge(TileBuilder &b, attn::AttentionOp op,
                     const KernelOperands &operands, const KernelSizes &sizes,
                     TilePlace &at);
+
+/// Emits that the first of those who share a tile leaves, for each row, who
+/// they are, in a buffer of KernelOperands::sharers.
+void storeSharers(TileBuilder &b, attn::AttentionOp op, mlir::Value buffer,
+                  const KernelSizes &sizes, TilePlace &at);
 
 } // namespace attune
 

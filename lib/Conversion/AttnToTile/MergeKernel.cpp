@@ -138,6 +138,16 @@ KeyParts attune::makeKeyParts(attn::AttentionOp op, const KernelSizes &sizes,
   return parts;
 }
 
+ResultBuffers attune::makeResults(attn::AttentionOp op,
+                                  KernelOutliner &outliner) {
+  ResultBuffers results;
+  results.output =
+      outliner.makeOutput(cast<OpResult>(op.getResult()), "output");
+  if (op.getLse())
+    results.lse = outliner.makeOutput(cast<OpResult>(op.getLse()), "lse");
+  return results;
+}
+
 /// One workgroup for each tile of rows.
 static void setLaunch(OutlinedKernel &kernel, Value output, StringRef order,
                       int64_t rows, int64_t threads) {
@@ -155,8 +165,8 @@ static void setLaunch(OutlinedKernel &kernel, Value output, StringRef order,
 }
 
 void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
-                            const KeyParts &parts, const KernelSizes &sizes,
-                            int64_t lanes) {
+                            const KeyParts &parts, const ResultBuffers &results,
+                            const KernelSizes &sizes, int64_t lanes) {
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
   OutlinedKernel &kernel = outliner.addKernel((function + "_merge").str());
   auto addRead = [&](Value value) {
@@ -175,24 +185,22 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
     operands.splits = {outputs, logs};
     operands.numSplits = operands.atOnce = op.getScheduleAttr().getSplitK();
   }
-  if (op.getSinks())
+  if (op.getSinks() && !parts.sharers)
     operands.sinks = addRead(outliner.getInput(op.getSinks(), "sinks"));
   Value queryLengths;
-  if (op.getSinks() && op.getQueryLengths())
+  if (operands.sinks && op.getQueryLengths())
     queryLengths =
         addRead(outliner.getInput(op.getQueryLengths(), "query_lengths"));
   if (op.getResultScales())
     operands.resultScales =
         addRead(outliner.getInput(op.getResultScales(), "result_scales"));
-  Value output = outliner.makeOutput(cast<OpResult>(op.getResult()), "output");
-  operands.output = kernel.addArgument(output);
-  if (op.getLse())
-    operands.lse = kernel.addArgument(
-        outliner.makeOutput(cast<OpResult>(op.getLse()), "lse"));
+  operands.output = kernel.addArgument(results.output);
+  if (results.lse)
+    operands.lse = kernel.addArgument(results.lse);
   OwnRows own(kernel.getBody(), op.getLoc(), op.getOrder(), operands.output,
               queryLengths, rows, sizes.headDimV);
   buildMerge(kernel.getBody(), op.getLoc(), op.getOrder(), operands, own.get());
-  setLaunch(kernel, output, op.getOrder(), rows, rows * lanes);
+  setLaunch(kernel, results.output, op.getOrder(), rows, rows * lanes);
 }
 
 void attune::outlineMerge(attn::MergeOp op, tile::TargetAttr target,

@@ -18,10 +18,17 @@ namespace attune {
 KeyParts makeKeyParts(attn::AttentionOp op, const KernelSizes &sizes,
                       KernelOutliner &outliner);
 
-/// Adds the kernel that merges them to the results of the op, with its sinks.
+/// Buffers of the results of an op, without `lse` where it has none.
+struct ResultBuffers {
+  mlir::Value output, lse;
+};
+ResultBuffers makeResults(attn::AttentionOp op, KernelOutliner &outliner);
+
+/// Adds the kernel that merges the parts to the results of the op, with its
+/// sinks where no part has them.
 void addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
-                    const KeyParts &parts, const KernelSizes &sizes,
-                    int64_t lanes);
+                    const KeyParts &parts, const ResultBuffers &results,
+                    const KernelSizes &sizes, int64_t lanes);
 
 /// Replaces the op by a kernel.
 void outlineMerge(attn::MergeOp op, tile::TargetAttr target,

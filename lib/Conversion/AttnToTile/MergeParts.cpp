@@ -49,13 +49,15 @@ private:
   };
   /// Adds parts, and those before them unless these are null.
   State add(ArrayRef<Part> parts, const State &before);
-  State addSlots();
+  State addSlots(Value count);
   /// Of all parts of split keys and of sinks, which may be null, what add()
   /// makes of them, but that some are loaded at a time.
   State addInTurn(Value sinks);
   /// Adds parts to the sums, with logarithms less `shift`.
   void accumulate(ArrayRef<Part> parts, Value shift, State &state);
   Value takeLarger(Value x, Value y);
+  /// Who shares the keys of the rows: the first one, or how many there are.
+  Value loadSharers(int64_t part);
   /// One of split keys.
   KeyParts getSplit(OpFoldResult number) {
     return {viewPart(b, operands.splits.output, number),
@@ -312,21 +314,21 @@ MergeBuilder::State MergeBuilder::addInTurn(Value sinks) {
   return state;
 }
 
-MergeBuilder::State MergeBuilder::addSlots() {
+Value MergeBuilder::loadSharers(int64_t part) {
+  Value place = constant(part), row = constant(0);
+  Value number = memref::LoadOp::create(
+      b, operands.sharers, ValueRange{place, own.batch, own.sharedHead, row});
+  Value word = arith::FPToUIOp::create(b, b.getI32Type(), number);
+  return arith::IndexCastUIOp::create(b, b.getIndexType(), word);
+}
+
+MergeBuilder::State MergeBuilder::addSlots(Value count) {
   // As many as a lane has registers for.
   constexpr int64_t kElements = 2048, kMost = 16;
   int64_t width =
       std::clamp<int64_t>(kElements / tileType.getShape()[1], 1, kMost);
   const KeyParts &slots = operands.parts.front();
-  auto getNumber = [&](int64_t part) -> Value {
-    Value place = constant(part), row = constant(0);
-    Value number = memref::LoadOp::create(
-        b, operands.sharers, ValueRange{place, own.batch, own.sharedHead, row});
-    Value word = arith::FPToUIOp::create(b, b.getI32Type(), number);
-    return arith::IndexCastUIOp::create(b, b.getIndexType(), word);
-  };
-  Value first = arith::AddIOp::create(b, own.batch, getNumber(0)),
-        count = getNumber(1);
+  Value first = arith::AddIOp::create(b, own.batch, loadSharers(0));
   State initial{b.fill(rowType, kLowest), b.fill(rowType, 0),
                 b.fill(tileType, 0)};
   auto loop =
@@ -358,11 +360,19 @@ void MergeBuilder::build() {
     state = addInTurn(operands.sinks ? loadSinks() : Value());
     return store(state.sum, state.total, finite(state.log));
   }
-  if (operands.sharers)
-    state = addSlots();
-  else
-    for (const KeyParts &part : operands.parts)
-      parts.push_back(loadPart(part, own.batch));
+  if (operands.sharers) {
+    // Who has all keys of a tile has stored its result.
+    Value count = loadSharers(1);
+    Value isShared =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, count, constant(1));
+    auto branch = scf::IfOp::create(b, isShared, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    state = addSlots(count);
+    return store(state.sum, state.total, finite(state.log));
+  }
+  for (const KeyParts &part : operands.parts)
+    parts.push_back(loadPart(part, own.batch));
   for (int64_t number = 0; number < operands.numSplits; ++number)
     parts.push_back(loadPart(getSplit(b.getIndexAttr(number)), own.batch));
   if (operands.sinks)

@@ -30,7 +30,8 @@ struct MergeOperands {
   /// once.
   KeyParts splits;
   int64_t numSplits = 0, atOnce = 0;
-  /// Where the only part has slots: whose they are. Null where it has not.
+  /// Where the only part has slots: whose they are. Null where it has not. Rows
+  /// of which one has all keys are left alone.
   mlir::Value sharers;
   /// Null where there are none.
   mlir::Value sinks, resultScales;

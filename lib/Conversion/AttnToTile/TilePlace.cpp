@@ -87,9 +87,13 @@ std::unique_ptr<VisitedBlocks> TilePlace::makeBlocks() {
   Value left = arith::SubIOp::create(
       b, steps, arith::MinUIOp::create(b, steps, afterStep));
   Value others = arith::CeilDivUIOp::create(b, left, shareLength);
-  sharers = {sharer, arith::AddIOp::create(b, others, constant(1)),
-             arith::CmpIOp::create(b, arith::CmpIPredicate::eq, firstStep,
-                                   constant(0))};
+  auto is = [&](Value number, int64_t other) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number,
+                                 constant(other));
+  };
+  Value isFirst = is(firstStep, 0);
+  sharers = {sharer, arith::AddIOp::create(b, others, constant(1)), isFirst,
+             arith::AndIOp::create(b, isFirst, is(others, 0))};
   blocks->take(b, firstStep, afterStep);
   return blocks;
 }

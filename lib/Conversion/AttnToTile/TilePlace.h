@@ -55,9 +55,9 @@ public:
   mlir::Value viewOutput(mlir::Value buffer);
   mlir::Value getOutputBatch() { return slot ? slot : getQueryBatch(); }
   /// Of equal shares, who have the tile's keys: `count` from `first` on. Known
-  /// to the first one of them, which `isFirst`.
+  /// to the first one of them, which `isFirst`, and has all keys if `isWhole`.
   struct Sharers {
-    mlir::Value first, count, isFirst;
+    mlir::Value first, count, isFirst, isWhole;
   };
   std::optional<Sharers> sharers;
 

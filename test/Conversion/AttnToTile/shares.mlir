@@ -10,7 +10,7 @@
 
 // Two workgroups go side by side, for the tiles of two key heads: of five, two pairs have a share, and so there are slots for two more than batches.
 // CHECK-LABEL: gpu.func @one_kernel
-// CHECK-SAME:    %[[LENGTHS:[^ ]+]]: memref<3xi32>, %[[PARTS:[^ ]+]]: memref<5x8x1x64xf32>, %[[LOGS:[^ ]+]]: memref<5x8x1xf32>, %[[WHOSE:[^ ]+]]: memref<2x3x8x1xf32>)
+// CHECK-SAME:    %[[SINKS:[^ ]+]]: memref<8xf32>, %[[LENGTHS:[^ ]+]]: memref<3xi32>, %[[PARTS:[^ ]+]]: memref<5x8x1x64xf32>, %[[LOGS:[^ ]+]]: memref<5x8x1xf32>, %[[WHOSE:[^ ]+]]: memref<2x3x8x1xf32>, %[[RESULT:[^ ]+]]: memref<3x8x1x64xf16>)
 // CHECK-SAME:    grid = <5 * dim(0, 2) ceildiv 16 * dim(0, 1) ceildiv 4 * dim(0, 0)>, grid_limit = 5
 // CHECK: %[[ID:.+]] = gpu.block_id x
 // CHECK: %[[SHARER:.+]] = arith.divui %[[ID]], %c2
@@ -32,24 +32,41 @@
 // CHECK: %[[ISFIRST:.+]] = arith.cmpi eq, %[[TILE]], %[[FIRST]]
 // CHECK: %[[STEP:.+]] = arith.select %[[ISFIRST]], %{{.+}}, %c0
 // CHECK: %[[BEGINS:.+]] = arith.cmpi eq, %[[STEP]], %c0
-// CHECK: memref.subview %[[PARTS]][%[[SLOT]], %{{.+}}, 0, 0]
+// CHECK: %[[ISALONE:.+]] = arith.cmpi eq, %{{.+}}, %c0
+// CHECK: %[[ISWHOLE:.+]] = arith.andi %[[BEGINS]], %[[ISALONE]]
+// The first one has the sink.
+// CHECK: %[[SINK:.+]] = memref.load %[[SINKS]]
+// CHECK: arith.select %[[BEGINS]], %[[SINK]], %{{.+}} : f32
 // Of rows whose first part this is.
-// CHECK: %[[ROWS:.+]] = arith.select %[[BEGINS]], %c1, %c0
 // CHECK: memref.subview %[[WHOSE]][0, 0, 0, 0]
+// CHECK: %[[ROWS:.+]] = arith.select %[[BEGINS]], %c1, %c0
 // CHECK: memref.subview %{{.+}}[%{{.+}}, %{{.+}}, 0] [1, 4, %[[ROWS]]]
+// A tile of which this is all is a result, another one is a part.
+// CHECK: scf.if %[[ISWHOLE]] {
+// CHECK:   arith.truncf %{{.+}} : f32 to f16
+// CHECK:   %[[OWN:.+]] = memref.subview %[[RESULT]][%[[TILE]], %{{.+}}, 0, 0]
+// CHECK:   tile.store %{{.+}}, %[[OWN]]
+// CHECK-NOT: tile.store
+// CHECK: } else {
+// CHECK:   %[[PART:.+]] = memref.subview %[[PARTS]][%[[SLOT]], %{{.+}}, 0, 0]
+// CHECK:   tile.store %{{.+}}, %[[PART]]
+// CHECK:   %[[LOG:.+]] = memref.subview %[[LOGS]][%[[SLOT]], %{{.+}}, 0]
+// CHECK:   tile.store %{{.+}}, %[[LOG]]
 
 // CHECK-LABEL: gpu.func @one_merge
 // CHECK-SAME:    %[[PARTS:[^ ]+]]: memref<5x8x1x64xf32>, %[[LOGS:[^ ]+]]: memref<5x8x1xf32>, %[[WHOSE:[^ ]+]]: memref<2x3x8x1xf32>
-// CHECK: memref.load %[[WHOSE]][%c0, %[[BATCH:.+]], %[[ROW:.+]], %c0]
-// CHECK: memref.load %[[WHOSE]][%c1, %[[BATCH]], %[[ROW]], %c0]
+// CHECK: memref.load %[[WHOSE]][%c1, %[[BATCH:.+]], %[[ROW:.+]], %c0]
 // CHECK: %[[COUNT:.+]] = arith.index_castui
+// What has one part is left alone.
+// CHECK: %[[ISSHARED:.+]] = arith.cmpi ne, %[[COUNT]], %c1
+// CHECK: scf.if %[[ISSHARED]] {
+// CHECK: memref.load %[[WHOSE]][%c0, %[[BATCH]], %[[ROW]], %c0]
 // Sixteen parts of 64 columns at a time, as far as there are such.
 // CHECK: scf.for %[[NUMBER:[^ ]+]] = %c0 to %[[COUNT]] step %c16
 // CHECK: arith.cmpi ult, %[[NUMBER]], %[[COUNT]]
 // CHECK-COUNT-32: tile.load
 // CHECK: scf.yield
-// Sinks count once.
-// CHECK: memref.load
+// CHECK-NOT: memref.load
 // CHECK: tile.store {{.+}} : <4x64xf16, registers>
 
 // CHECK: #launch.workspace<name = "part_output", type = f32, sizes = [#launch.product<(dim(0, 0) + 2)>, #launch.product<dim(0, 1)>, #launch.product<dim(0, 2)>, #launch.product<64>]
