@@ -71,6 +71,8 @@ struct KernelSizes {
   /// side by side, how often that is until all of the batch's did, and shares.
   /// 0 elsewhere.
   int64_t members, rounds, sharers;
+  /// Lanes of a warp.
+  int64_t lanes;
   /// getOutputParts(): of several, roles of their own compute some each.
   ColumnParts outputParts;
   /// getKeyParts().

@@ -5,9 +5,9 @@
 #include "VisitedBlocks.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace attune;
@@ -18,11 +18,10 @@ static constexpr int64_t kStart = 3, kFewestSteps = 4;
 /// What one of so many of a share's steps more are worth: that batches of about
 /// one length, of which each sharer could have one, have no parts to merge.
 static constexpr int64_t kWorthWhole = 8;
-/// Batches whose lengths are loaded at once.
-static constexpr int64_t kAtOnce = 16;
-
 namespace {
-/// Goes through the batches.
+/// Goes through the batches, of which each lane of a warp looks at another one.
+/// All values are those of the lane where it is not said that all lanes have
+/// the same; numbers of steps are i32.
 class StepCounter {
 public:
   StepCounter(ImplicitLocOpBuilder &b, attn::AttentionOp op,
@@ -30,16 +29,22 @@ public:
               Value batches)
       : b(b), op(op), inputs(inputs), blockSize(sizes.blockN),
         seqK(countRoomForKeys(b, op, inputs.key, inputs.pages)),
-        batches(batches), rounds(constant(sizes.rounds)) {}
+        batches(batches),
+        lastBatch(b.createOrFold<arith::SubIOp>(batches, constant(1))),
+        rounds(constant(sizes.rounds)), lanes(sizes.lanes) {
+    Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
+    lane = arith::RemUIOp::create(b, thread, constant(lanes));
+  }
 
-  /// Of all tiles and of the longest one, with what each costs besides.
+  /// Of all tiles and of the longest one, with what each costs besides. All
+  /// lanes have the same.
   struct Count {
     Value all, longest;
   };
   Count countAll();
   /// Of steps among all, so counted: the tile, and which of its steps it is,
   /// the first one for what comes before it. Or the tile behind the last one
-  /// and 0.
+  /// and 0. All lanes have and get the same.
   struct Place {
     Value tile, step;
   };
@@ -48,24 +53,43 @@ public:
 private:
   /// Steps of each of the batch's tiles.
   Value countSteps(Value batch);
-  /// Emits a loop over batches, whose body is given a batch, the first of its
-  /// steps among all, how many each of its tiles counts for, or 0 behind the
-  /// last batch, and values that it returns the next ones of. Returns the
-  /// number of all steps and the last values.
-  SmallVector<Value>
-  forEachBatch(ValueRange initial,
-               function_ref<SmallVector<Value>(Value batch, Value first,
-                                               Value steps, ValueRange values)>
-                   body);
+  /// What each of the batch's tiles counts for.
+  Value countTile(Value batch);
+  /// Emits a loop over batches, whose body is given what each of a batch's
+  /// tiles counts for, 0 behind the last batch, and values that it returns the
+  /// next ones of. Returns the last values.
+  SmallVector<Value> forEachBatch(
+      ValueRange initial,
+      function_ref<SmallVector<Value>(Value steps, ValueRange values)> body);
+  /// The value of the lane of that distance.
+  Value exchange(Value value, int64_t distance);
+  /// Of the values of all lanes what the op makes of them, for all lanes.
+  template <typename OpTy> Value combine(Value value) {
+    for (int64_t distance = 1; distance < lanes; distance *= 2)
+      value = OpTy::create(b, value, exchange(value, distance));
+    return value;
+  }
+  /// The sum of the values of the lanes before this one, and of all.
+  std::pair<Value, Value> addUpBefore(Value value);
   Value constant(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
+  }
+  Value toWord(Value index) {
+    return b.createOrFold<arith::IndexCastOp>(b.getI32Type(), index);
+  }
+  /// What all lanes have, as the back end is to know.
+  Value toUniformIndex(Value word) {
+    return gpu::SubgroupBroadcastOp::create(
+        b, b.createOrFold<arith::IndexCastUIOp>(b.getIndexType(), word),
+        /*lane=*/Value(), gpu::BroadcastType::first_active_lane);
   }
 
   ImplicitLocOpBuilder &b;
   attn::AttentionOp op;
   const KernelInputs &inputs;
   int64_t blockSize;
-  Value seqK, batches, rounds;
+  Value seqK, batches, lastBatch, rounds, lane;
+  int64_t lanes;
 };
 } // namespace
 
@@ -91,77 +115,106 @@ Value StepCounter::countSteps(Value batch) {
   return b.createOrFold<arith::SubIOp>(blocks->end, blocks->begin);
 }
 
+Value StepCounter::countTile(Value batch) {
+  Value steps =
+      b.createOrFold<arith::AddIOp>(countSteps(batch), constant(kStart));
+  return toWord(steps);
+}
+
+Value StepCounter::exchange(Value value, int64_t distance) {
+  return gpu::ShuffleOp::create(b, value, static_cast<int32_t>(distance),
+                                static_cast<int32_t>(lanes),
+                                gpu::ShuffleMode::XOR)
+      .getShuffleResult();
+}
+
+std::pair<Value, Value> StepCounter::addUpBefore(Value value) {
+  // Of groups of twice as many lanes each time, the upper half is behind what
+  // the lower one has.
+  Value zero = arith::ConstantIntOp::create(b, 0, 32);
+  Value before = zero, all = value;
+  for (int64_t distance = 1; distance < lanes; distance *= 2) {
+    Value other = exchange(all, distance);
+    Value bit = arith::AndIOp::create(b, lane, constant(distance));
+    Value isUpper =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, constant(0));
+    before = arith::AddIOp::create(
+        b, before, arith::SelectOp::create(b, isUpper, other, zero));
+    all = arith::AddIOp::create(b, all, other);
+  }
+  return {before, all};
+}
+
 SmallVector<Value> StepCounter::forEachBatch(
     ValueRange initial,
-    function_ref<SmallVector<Value>(Value batch, Value first, Value steps,
-                                    ValueRange values)>
-        body) {
-  Value zero = constant(0);
-  SmallVector<Value> start{zero};
-  llvm::append_range(start, initial);
-  int64_t atOnce =
-      std::min(kAtOnce, getConstantIntValue(batches).value_or(kAtOnce));
-  auto loop = scf::ForOp::create(b, zero, batches, constant(atOnce), start);
+    function_ref<SmallVector<Value>(Value steps, ValueRange values)> body) {
+  auto loop =
+      scf::ForOp::create(b, constant(0), batches, constant(lanes), initial);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value last = b.createOrFold<arith::SubIOp>(batches, constant(1));
-  SmallVector<Value> next(loop.getRegionIterArgs());
-  for (int64_t i = 0; i < atOnce; ++i) {
-    Value batch =
-        b.createOrFold<arith::AddIOp>(loop.getInductionVar(), constant(i));
-    Value steps = countSteps(b.createOrFold<arith::MinUIOp>(batch, last));
-    Value exists = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult,
-                                                 batch, batches);
-    steps = b.createOrFold<arith::SelectOp>(
-        exists, b.createOrFold<arith::AddIOp>(steps, constant(kStart)), zero);
-    SmallVector<Value> behind =
-        body(batch, next.front(), steps, ArrayRef(next).drop_front());
-    Value ofAll = b.createOrFold<arith::MulIOp>(steps, rounds);
-    next = {b.createOrFold<arith::AddIOp>(next.front(), ofAll)};
-    llvm::append_range(next, behind);
-  }
-  scf::YieldOp::create(b, next);
+  Value batch = arith::AddIOp::create(b, loop.getInductionVar(), lane);
+  Value counted = countTile(arith::MinUIOp::create(b, batch, lastBatch));
+  Value exists =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, batch, batches);
+  Value steps = arith::SelectOp::create(b, exists, counted,
+                                        arith::ConstantIntOp::create(b, 0, 32));
+  scf::YieldOp::create(b, body(steps, loop.getRegionIterArgs()));
   return SmallVector<Value>(loop.getResults());
 }
 
 StepCounter::Count StepCounter::countAll() {
-  auto compare = [&](Value, Value, Value steps,
-                     ValueRange longest) -> SmallVector<Value> {
-    return {b.createOrFold<arith::MaxUIOp>(longest.front(), steps)};
+  auto count = [&](Value steps, ValueRange before) -> SmallVector<Value> {
+    return {arith::AddIOp::create(b, before[0], steps),
+            arith::MaxUIOp::create(b, before[1], steps)};
   };
-  SmallVector<Value> counts = forEachBatch(constant(0), compare);
-  return {counts[0], counts[1]};
+  Value zero = arith::ConstantIntOp::create(b, 0, 32);
+  SmallVector<Value> counts = forEachBatch({zero, zero}, count);
+  Value all = toUniformIndex(combine<arith::AddIOp>(counts[0]));
+  return {b.createOrFold<arith::MulIOp>(all, rounds),
+          toUniformIndex(combine<arith::MaxUIOp>(counts[1]))};
 }
 
 SmallVector<StepCounter::Place, 2> StepCounter::find(ArrayRef<Value> wanted) {
-  // Of each: the batch, its first step, and how many each of its heads has.
-  SmallVector<Value> initial;
-  for (Value step : wanted)
-    initial.append({batches, step, constant(1)});
-  auto look = [&](Value batch, Value first, Value steps, ValueRange values) {
-    Value after = b.createOrFold<arith::AddIOp>(
-        first, b.createOrFold<arith::MulIOp>(steps, rounds));
-    SmallVector<Value> next;
+  // The steps before the next batches, the same in all lanes; and for each
+  // step, how many batches are before it, and their steps.
+  Value zero = arith::ConstantIntOp::create(b, 0, 32);
+  SmallVector<Value> initial(1 + 2 * wanted.size(), zero);
+  auto look = [&](Value ofTile, ValueRange values) {
+    Value steps = arith::MulIOp::create(b, ofTile, toWord(rounds));
+    auto [ofLanes, all] = addUpBefore(steps);
+    Value first = arith::AddIOp::create(b, values[0], ofLanes);
+    Value after = arith::AddIOp::create(b, first, steps);
+    Value exists =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, steps, zero);
+    SmallVector<Value> next{arith::AddIOp::create(b, values[0], all)};
     for (auto [number, step] : llvm::enumerate(wanted)) {
-      Value isHere = b.createOrFold<arith::AndIOp>(
-          b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, step, first),
-          b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, step,
-                                        after));
-      for (auto [here, before] :
-           llvm::zip_equal(std::array<Value, 3>{batch, first, steps},
-                           values.slice(3 * number, 3)))
-        next.push_back(b.createOrFold<arith::SelectOp>(isHere, here, before));
+      Value isBefore = arith::AndIOp::create(
+          b, exists,
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ule, after,
+                                toWord(step)));
+      Value one = arith::ExtUIOp::create(b, b.getI32Type(), isBefore);
+      next.push_back(arith::AddIOp::create(b, values[1 + 2 * number], one));
+      next.push_back(arith::AddIOp::create(
+          b, values[2 + 2 * number],
+          arith::SelectOp::create(b, isBefore, steps, zero)));
     }
     return next;
   };
   SmallVector<Value> found = forEachBatch(initial, look);
   SmallVector<Place, 2> places;
   for (auto [number, step] : llvm::enumerate(wanted)) {
-    ValueRange batch = ValueRange(found).slice(1 + 3 * number, 3);
-    Value inBatch = b.createOrFold<arith::SubIOp>(step, batch[1]);
-    Value ofBatch = b.createOrFold<arith::MulIOp>(batch[0], rounds);
-    Value head = b.createOrFold<arith::DivUIOp>(inBatch, batch[2]);
-    Value inTile = b.createOrFold<arith::RemUIOp>(inBatch, batch[2]);
+    ValueRange before = ValueRange(found).slice(1 + 2 * number, 2);
+    Value batch = toUniformIndex(combine<arith::AddIOp>(before[0]));
+    Value first = toUniformIndex(combine<arith::AddIOp>(before[1]));
+    Value exists =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, batch, batches);
+    Value ofTile = toUniformIndex(
+        countTile(b.createOrFold<arith::MinUIOp>(batch, lastBatch)));
+    Value inBatch = arith::SelectOp::create(
+        b, exists, b.createOrFold<arith::SubIOp>(step, first), constant(0));
+    Value ofBatch = b.createOrFold<arith::MulIOp>(batch, rounds);
+    Value head = b.createOrFold<arith::DivUIOp>(inBatch, ofTile);
+    Value inTile = b.createOrFold<arith::RemUIOp>(inBatch, ofTile);
     Value counted = b.createOrFold<arith::MaxUIOp>(inTile, constant(kStart));
     places.push_back(
         {b.createOrFold<arith::AddIOp>(ofBatch, head),

@@ -69,6 +69,20 @@ static void makeLoopsUniform(gpu::GPUFuncOp kernel,
     }
 }
 
+/// Numbers that the first lane has, as the back end knows that all have them.
+static void lowerBroadcasts(gpu::GPUFuncOp kernel,
+                            const KernelContext &context) {
+  kernel.walk([&](gpu::SubgroupBroadcastOp op) {
+    if (op.getBroadcastType() != gpu::BroadcastType::first_active_lane ||
+        !op.getType().isIndex())
+      return;
+    OpBuilder b(op);
+    op.replaceAllUsesWith(context.model->emitUniform(
+        b, op.getLoc(), context.target, op.getSrc()));
+    op.erase();
+  });
+}
+
 /// Marks MMAs of loops whose left operands, which these do not change, have
 /// more places than a warp has registers to keep their descriptors in beside
 /// the numbers of a loop.
@@ -99,6 +113,7 @@ static void markManyOperands(gpu::GPUFuncOp kernel) {
 static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
                                    const KernelContext &context) {
   makeLoopsUniform(kernel, context);
+  lowerBroadcasts(kernel, context);
   markManyOperands(kernel);
   MLIRContext *mlirContext = kernel.getContext();
   TypeConverter converter;

@@ -15,18 +15,40 @@
 // CHECK: %[[ID:.+]] = gpu.block_id x
 // CHECK: %[[SHARER:.+]] = arith.divui %[[ID]], %c2
 // CHECK: %[[MEMBER:.+]] = arith.remui %[[ID]], %c2
-// All batches are looked at together, here.
-// CHECK-COUNT-3: memref.load %[[LENGTHS]]
-// CHECK: %[[EACH:.+]] = arith.ceildivui %{{.+}}, %c2
+// Each lane looks at a batch, those behind the last one at that, for nothing.
+// CHECK: %[[THREAD:.+]] = gpu.thread_id x
+// CHECK: %[[LANE:.+]] = arith.remui %[[THREAD]], %c32
+// CHECK: %[[BATCH:.+]] = arith.minui %[[LANE]], %c2
+// CHECK: memref.load %[[LENGTHS]][%[[BATCH]]]
+// CHECK: %[[EXISTS:.+]] = arith.cmpi ult, %[[LANE]], %c3
+// CHECK: %[[STEPS:.+]] = arith.select %[[EXISTS]], %{{.+}}, %c0_i32
+// The steps of all, and of the longest one.
+// CHECK: %[[OTHER:.+]], %{{.+}} = gpu.shuffle xor %[[STEPS]], %c1_i32, %c32_i32
+// CHECK: arith.addi %[[STEPS]], %[[OTHER]]
+// CHECK-COUNT-4: gpu.shuffle xor {{.+}}, %c32_i32
+// CHECK: %[[ALL:.+]] = gpu.subgroup_broadcast %{{.+}}, first_active_lane
+// CHECK: arith.maxui %[[STEPS]], %[[OTHER]]
+// CHECK-COUNT-4: gpu.shuffle xor
+// CHECK: %[[LONGEST:.+]] = gpu.subgroup_broadcast
+// CHECK: %[[EACH:.+]] = arith.ceildivui %[[ALL]], %c2
 // CHECK: %[[FAIR:.+]] = arith.maxui %[[EACH]], %c7
 // A share is a tile where all are of about one length.
 // CHECK: %[[MORE:.+]] = arith.divui %[[FAIR]], %c8
 // CHECK: %[[MOST:.+]] = arith.addi %[[FAIR]], %[[MORE]]
-// CHECK: %[[ISWORTH:.+]] = arith.cmpi ule, %[[LONGEST:.+]], %[[MOST]]
+// CHECK: %[[ISWORTH:.+]] = arith.cmpi ule, %[[LONGEST]], %[[MOST]]
 // CHECK: %[[WHOLE:.+]] = arith.maxui %[[FAIR]], %[[LONGEST]]
 // CHECK: %[[LENGTH:.+]] = arith.select %[[ISWORTH]], %[[WHOLE]], %[[FAIR]]
 // CHECK: %[[BEGIN:.+]] = arith.muli %[[SHARER]], %[[LENGTH]]
 // CHECK: %[[END:.+]] = arith.addi %[[BEGIN]], %[[LENGTH]]
+// Of lanes whose lower neighbours have a bit less, what those have is before.
+// CHECK: %[[BIT:.+]] = arith.andi %[[LANE]], %c1
+// CHECK: %[[ISUPPER:.+]] = arith.cmpi ne, %[[BIT]], %c0
+// CHECK: arith.select %[[ISUPPER]], %[[OTHER]], %c0_i32
+// CHECK: arith.index_cast %[[BEGIN]]
+// CHECK: arith.index_cast %[[END]]
+// How many batches are before the step, and the steps of these.
+// CHECK: gpu.subgroup_broadcast
+// CHECK: gpu.subgroup_broadcast
 // CHECK: scf.for %[[TILE:[^ ]+]] = %[[FIRST:.+]] to %[[AFTER:.+]] step %c1
 // CHECK: %[[SLOT:.+]] = arith.addi %[[TILE]], %[[SHARER]]
 // CHECK: %[[ISFIRST:.+]] = arith.cmpi eq, %[[TILE]], %[[FIRST]]
@@ -76,14 +98,16 @@ func.func @one(%q: !q, %k: !k, %n: tensor<3xi32>, %sinks: tensor<8xf32>) -> !q {
   return %o : !q
 }
 
-// How many batches there are is known when it runs: sixteen are looked at together.
+// How many batches there are is known when it runs.
 // CHECK-LABEL: gpu.func @many_kernel
 // CHECK-SAME:    %[[LENGTHS:[^ ]+]]: memref<?xi32>
-// CHECK: scf.for %{{[^ ]+}} = %c0 to %[[BATCHES:[^ ]+]] step %c16
-// CHECK-COUNT-16: memref.load %[[LENGTHS]]
-// CHECK-NOT: memref.load
+// CHECK: scf.for %[[FIRST:[^ ]+]] = %c0 to %[[BATCHES:[^ ]+]] step %c32
+// CHECK: %[[BATCH:.+]] = arith.addi %[[FIRST]], %{{.+}}
+// CHECK: arith.minui %[[BATCH]], %{{.+}}
+// CHECK: memref.load %[[LENGTHS]]
 // CHECK: scf.yield
-// CHECK: scf.for %{{[^ ]+}} = %c0 to %[[BATCHES]] step %c16
+// CHECK-NOT: scf.for
+// CHECK: scf.for %{{[^ ]+}} = %c0 to %[[BATCHES]] step %c32
 // CHECK: func.func @many
 // CHECK: %[[SIZE:[^ ]+]] = tensor.dim
 // CHECK: arith.addi %[[SIZE]], %c2
