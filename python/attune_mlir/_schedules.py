@@ -39,9 +39,10 @@ class Bucket:
     batch: int
 
     @staticmethod
-    def get(seq_q: int, seq_k: int, batch: int) -> Bucket:
-        """The bucket of two lengths in so many batches."""
-        return Bucket(round_length(seq_q), round_length(seq_k), min(_round_up(batch), _MOST_BATCHES))
+    def get(seq_q: int, seq_k: int, batch: int, packed: tuple[bool, bool] = (False, False)) -> Bucket:
+        """The bucket of two lengths in so many batches, or where these are packed, of all their rows: the compiler divides."""
+        lengths = (_round_up(length) if of_all else round_length(length) for length, of_all in zip((seq_q, seq_k), packed, strict=True))
+        return Bucket(*lengths, min(_round_up(batch), _MOST_BATCHES))
 
     @property
     def sizes(self) -> list[tuple[str, int]]:

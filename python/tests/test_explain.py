@@ -89,6 +89,12 @@ def test_buckets(sizes, bucket):
     assert Bucket.get(*sizes) == Bucket(*bucket)
 
 
+def test_buckets_of_packed_sequences():
+    # All rows of 40 sequences, of which there may be one each; keys are not packed.
+    assert Bucket.get(40, 100, 40, (True, False)) == Bucket(64, 128, 64)
+    assert Bucket.get(3, 5, 2, (True, True)) == Bucket(4, 8, 2)
+
+
 def test_few_queries_of_many_keys():
     """The choice knows how many tiles there are, and divides the keys of few; of many it does not."""
     chip = find_chip("Hopper")

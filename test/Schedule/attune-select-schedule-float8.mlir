@@ -109,11 +109,11 @@ func.func @several_queries(%q: tensor<8x32x32x128xbf16>, %k: tensor<8x8x8192x128
   return %o : tensor<8x32x32x128xbf16>
 }
 
-// Heads of a group in one tile, of one warp or where it has not the rows of all of them, or not in this order, of a warpgroup.
+// Heads of a group in one tile, of one warp in either order, or where it has not the rows of all of them, of a warpgroup.
 // CHECK-LABEL: func.func @heads_of_a_warp
 // CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1,
 // CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 2, merge = last>)
-// CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 2, merge = last>)
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1,
 func.func @heads_of_a_warp(%a: tensor<8x32x4x128xbf16>, %b: tensor<8x32x5x128xbf16>, %k: tensor<8x8x8192x128xf8E4M3FN>, %c: tensor<8x4x32x128xbf16>, %l: tensor<8x8192x8x128xf8E4M3FN>)
     -> (tensor<8x32x4x128xbf16>, tensor<8x32x5x128xbf16>, tensor<8x4x32x128xbf16>) {
   %x = attn.attention %a, %k, %k : tensor<8x32x4x128xbf16>, tensor<8x8x8192x128xf8E4M3FN>, tensor<8x8x8192x128xf8E4M3FN>

@@ -129,7 +129,7 @@ def Knob_ListBlocks : Knob<"listBlocks", "list-blocks", 0, [0],
   "1 evaluates the mask in kernels of its own, which list the key blocks that each query block attends to, and visits those alone; 0 visits what follows from the mask's comparisons of positions.", [1]>;
 def Knob_TileOrder : EnumKnob<"tileOrder", "tile-order", "TileOrder",
   [I32EnumCase<"Ascending", 0, "ascending">, I32EnumCase<"Descending", 1, "descending">, I32EnumCase<"AcrossHeads", 2, "across-heads">],
-  "Order in which query blocks start: first to last in each head, last to first (longest first under a causal mask), or the last ones of all heads first, in sections of heads whose keys and values fit the cache.", [], "descending">;
+  "Order in which query blocks start: first to last in each head, or of packed sequences in all heads side by side, last to first (longest first under a causal mask), or the last ones of all heads first, in sections of heads whose keys and values fit the cache.", [], "descending">;
 
 def Knob_SplitKeys : Knob<"splitK", "split-k", 1, [1, 2, 4, 8, 16, 32],
   "Workgroups that share the keys of a query tile: each visits its part of their blocks, and a kernel behind them merges what they have found. 0 gives all workgroups that the chip holds at once equal shares of the blocks of all tiles, whatever lengths the batches have (stream-K).", [0, 3, 5, 6, 10, 12, 24, 64, 128]>;

@@ -111,7 +111,7 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                      target.copiesThroughRegisters();
   HeadPacking packing = HeadPacking::get(op);
   int64_t heads = packing.count(schedule);
-  bool flattens = packing.isByBoxes(schedule);
+  bool flattens = packing.flattens(schedule);
   // Shares are of all workgroups that there is room for (setLaunch).
   bool sharesSteps = schedule.getSplitK() == 0;
   int64_t members = 0, rounds = 0, sharers = 0;
@@ -138,6 +138,7 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                      atom.getAcc().getPartialColumns().getShape(2)[1],
                      DeviceCache{target.getCache(), target.getCaches()},
                      heads,
+                     packing.countQueries(schedule),
                      flattens,
                      flattens && packing.hasQueriesFirst(),
                      members,
@@ -250,7 +251,7 @@ static HostProduct countTiles(attn::AttentionOp op, const KernelSizes &sizes,
   // The order in which a kernel takes its block number apart is that of
   // TilePlace::locate: tiles fastest, then heads, then batch.
   HostProduct count{factor};
-  int64_t rows = sizes.blockM * op.getScheduleAttr().getCluster();
+  int64_t rows = sizes.queries * op.getScheduleAttr().getCluster();
   for (auto [dim, per] :
        {std::pair<char, int64_t>('s', rows), {'h', sizes.heads}, {'b', 1}})
     count.factors.push_back(

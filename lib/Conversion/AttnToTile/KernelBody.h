@@ -62,10 +62,11 @@ struct KernelSizes {
   int64_t partialSums;
   /// What keys and values may take.
   DeviceCache cache;
-  /// Query heads that the rows of a tile belong to (HeadPacking).
-  int64_t heads;
+  /// Query heads that the rows of a tile belong to, and how many queries of
+  /// each lie between its first one and that of the next tile (HeadPacking).
+  int64_t heads, queries;
   /// Whether these rows are of two dimensions, heads by queries, or where
-  /// `queriesFirst` queries by heads (HeadPacking::isByBoxes()).
+  /// `queriesFirst` queries by heads (HeadPacking::flattens()).
   bool flattens, queriesFirst;
   /// Where all steps are in equal shares (StepShare): tiles of a batch that go
   /// side by side, how often that is until all of the batch's did, and shares.

@@ -38,11 +38,14 @@ struct MergePlan {
 /// How many rows of the tile there are to store: from `at.getRow()` on.
 static OpFoldResult countRows(TileBuilder &b, attn::AttentionOp op,
                               const KernelSizes &sizes, TilePlace &at) {
-  if (sizes.heads > 1)
+  if (sizes.heads > 1 && !at.packed.after)
     return b.getIndexAttr(sizes.heads * op.getSeqQ());
-  Value left = at.packed.after
-                   ? arith::SubIOp::create(b, at.packed.after, at.getRow())
-                   : arith::SubIOp::create(b, at.seqQ, at.firstRow);
+  Value after = at.getAfter(b);
+  if (after)
+    after = b.createOrFold<arith::MulIOp>(
+        after, arith::ConstantIndexOp::create(b, sizes.heads));
+  Value left = after ? arith::SubIOp::create(b, after, at.getRow())
+                     : arith::SubIOp::create(b, at.seqQ, at.firstRow);
   // Of a cluster, a tile may lie behind all rows.
   return b.createOrFold<arith::MinSIOp>(
       left, arith::ConstantIndexOp::create(b, sizes.blockM));
@@ -112,6 +115,10 @@ void attune::storeSharers(TileBuilder &b, attn::AttentionOp op, Value buffer,
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, value);
   };
+  bool headsFirst = sizes.flattens && !sizes.queriesFirst;
+  Value after = arith::SelectOp::create(
+      b, at.sharers->isFirst, constant(headsFirst ? sizes.heads : op.getSeqQ()),
+      constant(0));
   for (auto [part, number] :
        llvm::enumerate(std::array{at.sharers->first, at.sharers->count})) {
     Value word = arith::IndexCastOp::create(b, b.getI32Type(), number);
@@ -120,16 +127,13 @@ void attune::storeSharers(TileBuilder &b, attn::AttentionOp op, Value buffer,
               [&](OpBuilder &inner, Location loc, ValueRange) -> Value {
                 return arith::UIToFPOp::create(inner, loc, f32, word);
               });
-    Value ofPart = viewPart(b, buffer, b.getIndexAttr(part)), view;
-    if (sizes.flattens) {
-      view = viewSharedRows(b, "bhs", ofPart, at.batch, at.headQ, sizes.heads,
-                            sizes.queriesFirst, at.sharers->isFirst);
-    } else {
-      Value length = arith::SelectOp::create(
-          b, at.sharers->isFirst, constant(op.getSeqQ()), constant(0));
-      view = viewRowNumbers(b, ofPart, at.batch, at.headQ, sizes.heads, length,
-                            /*isPacked=*/true);
-    }
+    Value ofPart = viewPart(b, buffer, b.getIndexAttr(part));
+    Value view =
+        sizes.flattens
+            ? viewSharedRows(b, "bhs", ofPart, at.batch, at.headQ, sizes.heads,
+                             sizes.queriesFirst, after)
+            : viewRowNumbers(b, ofPart, at.batch, at.headQ, sizes.heads, after,
+                             /*isPacked=*/true);
     tile::StoreOp::create(b, rows, view, constant(0), /*accumulate=*/false,
                           tile::StorePath::Direct);
   }

@@ -18,6 +18,7 @@ static constexpr int64_t kStart = 3, kFewestSteps = 4;
 /// What one of so many of a share's steps more are worth: that batches of about
 /// one length, of which each sharer could have one, have no parts to merge.
 static constexpr int64_t kWorthWhole = 8;
+
 namespace {
 /// Goes through the batches, of which each lane of a warp looks at another one.
 /// All values are those of the lane where it is not said that all lanes have

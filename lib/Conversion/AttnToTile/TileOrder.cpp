@@ -46,6 +46,16 @@ Value attune::dealToParts(ImplicitLocOpBuilder &b, Value number, Value total,
   return b.createOrFold<arith::SelectOp>(isDealt, dealt, number);
 }
 
+QueryTile attune::orderByTile(ImplicitLocOpBuilder &b, Value number,
+                              const TileCounts &counts) {
+  QueryTile result;
+  result.batch = constant(b, 0);
+  result.headQ = b.createOrFold<arith::RemUIOp>(number, counts.headsQ);
+  result.tile = b.createOrFold<arith::DivUIOp>(number, counts.headsQ);
+  result.headKV = keyHead(b, result.headQ, counts);
+  return result;
+}
+
 QueryTile attune::orderByHead(ImplicitLocOpBuilder &b, Value number,
                               const TileCounts &counts, bool lastFirst,
                               bool batchesFirst) {

@@ -31,6 +31,12 @@ struct DeviceCache {
 mlir::Value dealToParts(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
                         mlir::Value total, const DeviceCache &cache);
 
+/// All heads of a tile, then those of the next one, in one batch: of packed
+/// sequences, so that what heads read, whose keys lie together, is read at the
+/// same time.
+QueryTile orderByTile(mlir::ImplicitLocOpBuilder &b, mlir::Value number,
+                      const TileCounts &counts);
+
 /// Tiles of one head after the other, in one of two directions: `number` counts
 /// tiles fastest, then heads, then batches. With `batchesFirst` it counts these
 /// fastest, so that what a tile reads of the head is read at the same time.

@@ -24,17 +24,38 @@ Value TilePlace::size(Value buffer, char dim) {
 Value TilePlace::getQueryBatch() { return packed.first ? constant(0) : batch; }
 
 Value TilePlace::getRow() {
+  Value row = packed.first
+                  ? b.createOrFold<arith::AddIOp>(packed.first, firstRow)
+                  : firstRow;
   // Boxes of several rows start where it is known.
   if (sizes.flattens)
-    return constant(0);
-  return packed.first ? b.createOrFold<arith::AddIOp>(packed.first, firstRow)
-                      : firstRow;
+    return packed.first
+               ? b.createOrFold<arith::MulIOp>(row, constant(sizes.heads))
+               : constant(0);
+  return row;
+}
+
+Value TilePlace::getAfter(ImplicitLocOpBuilder &at) {
+  if (!packed.after || sizes.heads == 1)
+    return packed.after;
+  // Rows behind whole queries of a tile are those of the next one.
+  Value first = at.createOrFold<arith::AddIOp>(packed.first, firstRow);
+  Value afterTile = at.createOrFold<arith::AddIOp>(
+      first, arith::ConstantIndexOp::create(at, sizes.queries));
+  return at.createOrFold<arith::MinSIOp>(packed.after, afterTile);
 }
 
 std::pair<Value, Value> TilePlace::locateRow(OpBuilder &inner, Location loc,
                                              Value row, bool clamp) {
   if (sizes.heads == 1)
     return {headQ, elementPosition(inner, loc, firstRow, row, seqQ, clamp)};
+  if (packed.first) {
+    Value heads = arith::ConstantIndexOp::create(inner, loc, sizes.heads);
+    Value ofHeads = arith::DivUIOp::create(inner, loc, row, heads);
+    Value head = arith::RemUIOp::create(inner, loc, row, heads);
+    return {arith::AddIOp::create(inner, loc, headQ, head),
+            elementPosition(inner, loc, firstRow, ofHeads, seqQ, clamp)};
+  }
   auto [outer, length] = std::pair(sizes.heads, op.getSeqQ());
   if (sizes.queriesFirst)
     std::swap(outer, length);
@@ -54,19 +75,20 @@ Value TilePlace::viewRows(ImplicitLocOpBuilder &at, StringRef order,
                           Value buffer, Value ofBatch) {
   if (sizes.flattens)
     return viewSharedRows(at, order, buffer, ofBatch, headQ, sizes.heads,
-                          sizes.queriesFirst);
+                          sizes.queriesFirst, getAfter(at));
   Value view = viewHeads(at, order, buffer, ofBatch, headQ, sizes.heads);
-  return packed.after ? limitRows(at, view, packed.after) : view;
+  Value after = getAfter(at);
+  return after ? limitRows(at, view, after) : view;
 }
 
 Value TilePlace::viewNumbers(ImplicitLocOpBuilder &at, Value buffer,
                              Value ofBatch) {
   if (sizes.flattens)
     return viewSharedRows(at, "bhs", buffer, ofBatch, headQ, sizes.heads,
-                          sizes.queriesFirst);
+                          sizes.queriesFirst, getAfter(at));
+  Value after = getAfter(at);
   return viewRowNumbers(at, buffer, ofBatch, headQ, sizes.heads,
-                        packed.after ? packed.after : seqQ,
-                        /*isPacked=*/packed.after != nullptr);
+                        after ? after : seqQ, /*isPacked=*/after != nullptr);
 }
 
 Value TilePlace::viewOutput(Value buffer) {
@@ -103,7 +125,7 @@ Value TilePlace::countTiles() {
   seqK = countRoomForKeys(b, op, operands.key, operands.pages);
   // Tiles are counted, ordered and assigned by clusters; the last one of a head
   // may lie beyond it in part.
-  int64_t rows = sizes.blockM * schedule.getCluster();
+  int64_t rows = sizes.queries * schedule.getCluster();
   Value tiles = b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(rows));
   if (operands.queryStarts)
     // As many as findPackedRows() may number.
@@ -142,6 +164,8 @@ void TilePlace::locate(Value number) {
     Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
     tile = orderBySection(b, number, counts, headBytes, sizes.cache,
                           /*lastFirst=*/true);
+  } else if (operands.queryStarts && order == schedule::TileOrder::Ascending) {
+    tile = orderByTile(b, number, counts);
   } else {
     tile =
         orderByHead(b, number, counts, order != schedule::TileOrder::Ascending,
@@ -152,7 +176,7 @@ void TilePlace::locate(Value number) {
   batch = tile.batch;
   if (operands.queryStarts) {
     packed = findPackedRows(b, operands.queryStarts, seqQ,
-                            sizes.blockM * schedule.getCluster(), tile.tile);
+                            sizes.queries * schedule.getCluster(), tile.tile);
     batch = packed.batch;
     tile.tile = packed.tile;
   }
@@ -163,8 +187,8 @@ void TilePlace::locate(Value number) {
     tileNumber = b.createOrFold<arith::AddIOp>(
         b.createOrFold<arith::MulIOp>(number, constant(size)), rank);
   }
-  firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.blockM));
-  Value afterTile = arith::AddIOp::create(b, firstRow, constant(sizes.blockM));
+  firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.queries));
+  Value afterTile = arith::AddIOp::create(b, firstRow, constant(sizes.queries));
   findLengths();
   Value afterRow = arith::MinSIOp::create(b, afterTile, lengthQ);
   lastRow = arith::SubIOp::create(b, afterRow, constant(1));

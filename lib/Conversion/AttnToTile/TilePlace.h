@@ -39,6 +39,9 @@ public:
   mlir::Value getQueryBatch();
   /// The place of the tile's first row along `s` of these tensors.
   mlir::Value getRow();
+  /// Of packed queries, the place behind the last one that the tile stores;
+  /// null elsewhere.
+  mlir::Value getAfter(mlir::ImplicitLocOpBuilder &at);
   /// The head and the position of row `row` of the tile, inside of a map.
   std::pair<mlir::Value, mlir::Value> locateRow(mlir::OpBuilder &inner,
                                                 mlir::Location loc,

@@ -158,7 +158,7 @@ Value attune::viewRowNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
 Value attune::viewSharedRows(ImplicitLocOpBuilder &b, StringRef order,
                              Value buffer, Value batch, Value head,
                              std::optional<int64_t> heads, bool queriesFirst,
-                             Value exists) {
+                             Value after) {
   Value view =
       selectAt(b, buffer, static_cast<int64_t>(order.find('b')), batch);
   std::string dims = order.str();
@@ -175,13 +175,8 @@ Value attune::viewSharedRows(ImplicitLocOpBuilder &b, StringRef order,
                                  b.createOrFold<memref::DimOp>(
                                      view, static_cast<int64_t>(ofHeads)),
                                  head));
-  if (exists)
-    extents[ofOuter] =
-        arith::SelectOp::create(
-            b, exists,
-            getValueOrCreateConstantIndexOp(b, b.getLoc(), extents[ofOuter]),
-            constant(b, 0))
-            .getResult();
+  if (after)
+    extents[ofOuter] = after;
   view = memref::SubViewOp::create(b, view, offsets, extents, ones);
   if (dims.size() > wanted.size())
     wanted.push_back('d');

@@ -43,12 +43,13 @@ mlir::Value viewRowNumbers(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
 /// A view of the rows of `heads` heads that share a tile, of a buffer whose
 /// dimensions have these letters, with head sizes or without: heads by queries,
 /// or with `queriesFirst` queries by heads, of which all elements of one come
-/// behind each other. None of them unless `exists`, which may be null, holds;
-/// all heads that follow if there is no number, which is for heads by queries.
+/// behind each other. Of the outer ones those before `after`, or all if it is
+/// null; all heads that follow if there is no number, which is for heads by
+/// queries.
 mlir::Value viewSharedRows(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
                            mlir::Value buffer, mlir::Value batch,
                            mlir::Value head, std::optional<int64_t> heads,
-                           bool queriesFirst, mlir::Value exists = {});
+                           bool queriesFirst, mlir::Value after = {});
 
 /// The part of a buffer at `index` of dimension `dim`, without that dimension.
 mlir::Value selectAt(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,

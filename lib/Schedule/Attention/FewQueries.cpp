@@ -80,7 +80,11 @@ static AttentionAttr selectSharedTiles(const AttentionProblem &problem,
           ofTwo = countHeads(problem, /*groups=*/2, target);
   if (std::max(ofOne, ofTwo) == 1)
     return {};
-  int64_t groups = ofTwo > ofOne ? 2 : 1;
+  // Of packed queries, all heads fit, and tiles that are full are those of two.
+  constexpr int64_t kRowsOfOne = 64;
+  bool fillsMore = problem.hasPackedQueries && ofTwo == ofOne &&
+                   ofOne * problem.seqQ > kRowsOfOne;
+  int64_t groups = ofTwo > ofOne || fillsMore ? 2 : 1;
   if (groups == 1 && !hasNarrowKeys(problem))
     return selectDecoding(problem, groups, /*producers=*/1, target);
   // Scales of each key take registers that large blocks do not leave.
@@ -134,8 +138,7 @@ AttentionAttr attune::selectNarrowKeys(const AttentionProblem &problem,
   constexpr int64_t kRows = 16;
   constexpr unsigned kBits = 8;
   if (problem.getKeyType().getIntOrFloatBitWidth() != kBits ||
-      problem.seqQ == 0 || problem.seqQ > kRows ||
-      target.copiesThroughRegisters())
+      problem.seqQ == 0 || target.copiesThroughRegisters())
     return {};
   AttentionSchedule wanted;
   wanted.blockM = kRows;
@@ -146,7 +149,10 @@ AttentionAttr attune::selectNarrowKeys(const AttentionProblem &problem,
   wanted.rescale = 8;
   wanted.workgroupsPerSm = 4;
   wanted.tileOrder = schedule::TileOrder::Ascending;
-  return getIfFits(problem, wanted, target);
+  AttentionAttr schedule = getIfFits(problem, wanted, target);
+  return schedule && problem.seqQ <= problem.packing.countQueries(schedule)
+             ? schedule
+             : AttentionAttr();
 }
 
 /// A tile of as few rows as warpgroups multiply, and as many keys under way as

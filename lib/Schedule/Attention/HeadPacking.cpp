@@ -21,11 +21,13 @@ static bool areAdjacent(attn::AttentionOp op) {
 
 HeadPacking HeadPacking::get(attn::AttentionOp op) {
   HeadPacking packing;
+  bool isPacked = op.getQueryStarts() != nullptr;
+  bool queriesFirst = op.getOrder().find('s') < op.getOrder().find('h');
   int64_t headsQ = op.getHeadsQ(), headsKV = op.getHeadsKV(),
-          length = op.getSeqQ();
+          length = isPacked ? 0 : op.getSeqQ();
   if (ShapedType::isDynamic(headsQ) || ShapedType::isDynamic(headsKV) ||
-      ShapedType::isDynamic(length) || headsKV == 0 || length == 0 ||
-      op.getQueryStarts())
+      ShapedType::isDynamic(length) || headsKV == 0 ||
+      (isPacked ? !queriesFirst : length == 0))
     return packing;
   // What keys a head sees must not differ in a tile, or too many are visited.
   Region &mask = op.getMask();
@@ -36,8 +38,8 @@ HeadPacking HeadPacking::get(attn::AttentionOp op) {
       return packing;
   packing.length = length;
   packing.group = headsQ / headsKV;
-  packing.areHeadsAdjacent = length == 1 || areAdjacent(op);
-  packing.queriesFirst = op.getOrder().find('s') < op.getOrder().find('h');
+  packing.areHeadsAdjacent = !isPacked && (length == 1 || areAdjacent(op));
+  packing.queriesFirst = queriesFirst;
   packing.readsTiles = !findRegionTiles(op).empty();
   // Each swizzle atom of a row is at least as wide as what divides its columns,
   // or those of a part of them.
@@ -54,6 +56,11 @@ HeadPacking HeadPacking::get(attn::AttentionOp op) {
   return packing;
 }
 
+bool HeadPacking::needsTwoDims(
+    const schedule::AttentionAttr::View &schedule) const {
+  return length != 1 && (schedule.getMmaWarps() > 1 || !areHeadsAdjacent);
+}
+
 bool HeadPacking::areAligned(int64_t heads, int64_t rows) const {
   int64_t ofBox = queriesFirst ? heads : length, left = rows % ofBox;
   return left == 0 || (rows - left) % rowsOfBoxes == 0;
@@ -61,24 +68,28 @@ bool HeadPacking::areAligned(int64_t heads, int64_t rows) const {
 
 int64_t
 HeadPacking::count(const schedule::AttentionAttr::View &schedule) const {
-  int64_t rows = schedule.getBlockM(), heads = std::min(group, rows / length);
-  bool byBoxes = length > 1 && schedule.getMmaWarps() > 1;
-  // The rows of a single warp's tile are one dimension of memory.
-  if (!byBoxes && !areHeadsAdjacent)
-    return 1;
+  int64_t rows = schedule.getBlockM(),
+          heads = std::min(group, rows / std::max<int64_t>(length, 1));
+  bool flattens = needsTwoDims(schedule);
   // Other workgroups of a cluster would have no queries; a box of a result in
   // shared memory does not end with the last head of a tile; and tiles of
   // tensors that regions read are those of one head.
-  if (byBoxes && (readsTiles || schedule.getCluster() > 1 ||
-                  schedule.getOInShared() != schedule::OutputPath::Registers))
+  if (flattens && (readsTiles || schedule.getCluster() > 1 ||
+                   schedule.getOInShared() != schedule::OutputPath::Registers))
     return 1;
   while (heads > 1 &&
-         (group % heads != 0 || (byBoxes && !areAligned(heads, rows))))
+         (group % heads != 0 || (flattens && !areAligned(heads, rows))))
     --heads;
   return std::max<int64_t>(heads, 1);
 }
 
-bool HeadPacking::isByBoxes(
+bool HeadPacking::flattens(
     const schedule::AttentionAttr::View &schedule) const {
-  return length > 1 && schedule.getMmaWarps() > 1 && count(schedule) > 1;
+  return needsTwoDims(schedule) && count(schedule) > 1;
+}
+
+int64_t
+HeadPacking::countQueries(const schedule::AttentionAttr::View &schedule) const {
+  int64_t rows = schedule.getBlockM();
+  return length == 0 ? rows / count(schedule) : rows;
 }

@@ -161,5 +161,6 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
 
 int64_t AttentionProblem::countTiles(const AttentionKnobs &schedule) const {
   return heads / packing.count(schedule) *
-         static_cast<int64_t>(llvm::divideCeil(seqQ, schedule.getBlockM()));
+         static_cast<int64_t>(
+             llvm::divideCeil(seqQ, packing.countQueries(schedule)));
 }

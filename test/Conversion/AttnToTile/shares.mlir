@@ -60,8 +60,8 @@
 // CHECK: %[[SINK:.+]] = memref.load %[[SINKS]]
 // CHECK: arith.select %[[BEGINS]], %[[SINK]], %{{.+}} : f32
 // Of rows whose first part this is.
-// CHECK: memref.subview %[[WHOSE]][0, 0, 0, 0]
 // CHECK: %[[ROWS:.+]] = arith.select %[[BEGINS]], %c1, %c0
+// CHECK: memref.subview %[[WHOSE]][0, 0, 0, 0]
 // CHECK: memref.subview %{{.+}}[%{{.+}}, %{{.+}}, 0] [1, 4, %[[ROWS]]]
 // A tile of which this is all is a result, another one is a part.
 // CHECK: scf.if %[[ISWHOLE]] {

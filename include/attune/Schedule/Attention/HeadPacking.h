@@ -11,10 +11,11 @@ namespace attune {
 
 /// Query heads that read the same keys share a tile where the whole sequences
 /// of several fit: row i of the tile is position i % length of head i / length,
-/// or where queries come before heads in memory, and the copy engine copies
-/// both as dimensions of a box, position i / count of head i % count. Then keys
-/// and values are read once for all of them, as a step of decoding with grouped
-/// heads wants it.
+/// or where queries come before heads in memory, position i / count of head
+/// i % count. Then keys and values are read once for all of them, as a step of
+/// decoding with grouped heads wants it. Of packed sequences, some of which may
+/// have few queries, tiles have as many positions as there is room for; they
+/// share them where queries come before heads.
 class HeadPacking {
 public:
   /// Expects an op that the verifier admits, with short forms or without.
@@ -22,19 +23,23 @@ public:
 
   /// Heads of a tile: a divisor of the heads of a group.
   int64_t count(const schedule::AttentionAttr::View &schedule) const;
-  /// Whether rows of several heads of several queries each are those of two
-  /// dimensions, of which the copy engine copies boxes.
-  bool isByBoxes(const schedule::AttentionAttr::View &schedule) const;
+  /// Positions of each that a tile has room for, and the next one starts at.
+  int64_t countQueries(const schedule::AttentionAttr::View &schedule) const;
+  /// Whether rows of several heads are those of two dimensions, of which the
+  /// copy engine copies boxes, and threads find each row by itself.
+  bool flattens(const schedule::AttentionAttr::View &schedule) const;
   /// Whether, then, all heads of a query come behind each other.
   bool hasQueriesFirst() const { return queriesFirst; }
 
 private:
+  /// Whether rows of several heads are not of one distance, or boxes.
+  bool needsTwoDims(const schedule::AttentionAttr::View &schedule) const;
   /// Whether boxes of so many heads start where they can in shared memory.
   bool areAligned(int64_t heads, int64_t rows) const;
 
   /// Query heads with the same keys; 1 where heads cannot share a tile.
   int64_t group = 1;
-  /// Queries of a head.
+  /// Queries of a head; 0 for those of packed sequences.
   int64_t length = 1;
   /// Whether the queries of a head follow those of the head before, or are one.
   bool areHeadsAdjacent = false;
