@@ -174,11 +174,12 @@ def read_call(
     kv_heads, head_dim_v = tensors["k"].shape[2], options.latent or _operands.count_columns(tensors["v"], "v")
     most_keys = tensors["k"].shape[1] * (operands["pages"].shape[1] if has_pages else 1)
     packed = packs_queries, integers["key_starts"][1] is not None
-    rows_of = [
-        min(room, (most or room) * batch) if of_all else most or room
-        for room, most, of_all in zip((seq_q, most_keys), longest, packed, strict=True)
-    ]
-    bucket = _schedules.Bucket.get(*rows_of, 1 if options.batch_invariant else batch, packed)
+    queries, keys = longest[0] or seq_q, longest[1] or most_keys
+    if packed[0]:
+        queries = _schedules.count_queries(seq_q, queries, batch)
+    if packed[1]:
+        keys = min(most_keys, keys * batch)
+    bucket = _schedules.Bucket.get(queries, keys, 1 if options.batch_invariant else batch, packed)
     # As those of attention without integers.
     has_lengths = not operands and (bucket.seq_q, bucket.seq_k) == (seq_q, most_keys)
     inputs = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
@@ -350,8 +351,8 @@ def varlen(
     k, v          [total_k, kv_heads, head_dim], or with `block_table` [pages, page_size, kv_heads, head_dim]
     cu_seqlens_q  [sequences + 1], int32: where the queries of each sequence begin, from 0 and rising, and the last ones end
     cu_seqlens_k  the same of keys; with `block_table`, their differences are numbers of keys if there is no `seqused_k`
-    max_seqlen_q  queries and keys of the longest sequence: rows behind the last one of so many, and keys that pages have room for, are
-    max_seqlen_k  nothing that a schedule is chosen for, which is by what sequences have in the mean; results do not depend on them
+    max_seqlen_q  queries and keys of the longest sequence, by which, and by what sequences have in the mean, a schedule is chosen;
+    max_seqlen_k  results do not depend on them
     seqused_k     [sequences], int32: how many keys of each are there, where that is less than there is room for
     block_table   [sequences, pages of the longest], int32: which pages have the keys and values of each sequence
     latent        with None for v: so many columns of k, the first ones, are the values (as in DeepSeek's models, once queries have

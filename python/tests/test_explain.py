@@ -10,7 +10,7 @@ from conftest import find_chip, make_inputs
 import attune_mlir as attune
 from attune_mlir import _devices, _schedules, _store
 from attune_mlir._attention import read_call
-from attune_mlir._schedules import Bucket
+from attune_mlir._schedules import Bucket, count_queries
 
 
 def test_fields():
@@ -93,6 +93,21 @@ def test_buckets_of_packed_sequences():
     # All rows of 40 sequences, of which there may be one each; keys are not packed.
     assert Bucket.get(40, 100, 40, (True, False)) == Bucket(64, 128, 64)
     assert Bucket.get(3, 5, 2, (True, True)) == Bucket(4, 8, 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "longest", "sequences", "counted"),
+    [
+        (64, 1, 64, 64),  # one query each
+        (1024, 1, 64, 64),  # and rows behind them
+        (300, 8, 64, 300),  # few each
+        (400, 200, 201, 400),  # one prompt among many single queries
+        (64 * 20, 20, 64, 64 * 20),  # all have as many
+        (63 + 512, 512, 64, 29185),  # mostly a prompt: a query's sequence has 456 in the mean
+    ],
+)
+def test_queries_of_packed_sequences(rows, longest, sequences, counted):
+    assert count_queries(rows, longest, sequences) == counted
 
 
 def test_few_queries_of_many_keys():
