@@ -30,15 +30,22 @@ struct HeadPackingTest : testing::Test {
     };
     std::string q = type(query, encoding), k = type(key, ""),
                 o = type(query, ""),
-                text = "func.func @f(%q: " + q + ", %k: " + k + ") -> " + o +
+                text = "func.func @f(%q: " + q + ", %k: " + k +
+                       ", %s: tensor<3xi32>) -> " + o +
                        " {\n%o = attn.attention %q, %k, %k " + clauses.str() +
                        " : " + q + ", " + k + ", " + k + "\nreturn %o : " + o +
                        "\n}";
     module = parseSourceString<ModuleOp>(text, ParserConfig(&context));
     EXPECT_TRUE(module) << text;
-    HeadPacking packing;
     module->walk([&](attn::AttentionOp op) { packing = HeadPacking::get(op); });
-    SmallVector<int64_t> values = AttentionAttr::getSet().getDefaults();
+    return packing.count(makeKnobs(rows, mmaWarps));
+  }
+  /// Queries of each in a tile of the last op.
+  int64_t countQueries(int64_t rows) {
+    return packing.countQueries(makeKnobs(rows, /*mmaWarps=*/1));
+  }
+  AttentionKnobs makeKnobs(int64_t rows, int64_t mmaWarps) {
+    values = AttentionAttr::getSet().getDefaults();
     for (auto [knob, value] :
          llvm::zip_equal(AttentionAttr::getSet().knobs, values)) {
       if (knob.name == "block-m")
@@ -46,10 +53,11 @@ struct HeadPackingTest : testing::Test {
       if (knob.name == "mma-warps")
         value = mmaWarps;
     }
-    return packing.count(
-        AttentionKnobs([&](size_t place) { return values[place]; }));
+    return AttentionKnobs([this](size_t place) { return values[place]; });
   }
 
+  HeadPacking packing;
+  SmallVector<int64_t> values;
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
 };
@@ -74,12 +82,30 @@ TEST_F(HeadPackingTest, SizesAreKnown) {
   EXPECT_EQ(count("2x8x1x64", "2x?x96x64", 16), 1);
 }
 
-TEST_F(HeadPackingTest, RowsAreThoseOfOneMatrix) {
+TEST_F(HeadPackingTest, RowsAreThoseOfOneMatrixOrOfTwoDimensions) {
   EXPECT_EQ(count("2x1x8x64", "2x96x2x64", 16, "order(bshd)"), 4);
-  EXPECT_EQ(count("2x2x8x64", "2x96x2x64", 16, "order(bshd)"), 1);
+  EXPECT_EQ(count("2x2x8x64", "2x96x2x64", 16, "order(bshd)"), 4);
+  EXPECT_EQ(count("2x5x8x64", "2x96x2x64", 16, "order(bshd)"), 2);
   llvm::StringRef strided = ", #attn.strided<[4096, 512, 64, 1]>";
   EXPECT_EQ(count("2x8x1x64", "2x2x96x64", 16, "", 1, strided), 4);
-  EXPECT_EQ(count("2x8x2x64", "2x2x96x64", 16, "", 1, strided), 1);
+  EXPECT_EQ(count("2x8x2x64", "2x2x96x64", 16, "", 1, strided), 4);
+}
+
+TEST_F(HeadPackingTest, PackedQueriesComeBeforeHeads) {
+  llvm::StringRef starts = "%s : tensor<3xi32>";
+  auto packed = [&](llvm::StringRef query, llvm::StringRef key, int64_t rows,
+                    llvm::StringRef order) {
+    return count(
+        query, key, rows,
+        (order + " query_starts(" + starts + ") key_starts(" + starts + ")")
+            .str());
+  };
+  EXPECT_EQ(packed("1x70x8x64", "1x96x2x64", 16, "order(bshd)"), 4);
+  EXPECT_EQ(countQueries(16), 4);
+  EXPECT_EQ(packed("1x70x14x64", "1x96x2x64", 64, "order(bshd)"), 7);
+  EXPECT_EQ(countQueries(64), 9);
+  EXPECT_EQ(packed("1x8x70x64", "1x2x96x64", 16, ""), 1);
+  EXPECT_EQ(countQueries(16), 16);
 }
 
 TEST_F(HeadPackingTest, BoxesHaveHeadsAndQueries) {
