@@ -6,6 +6,7 @@
 // always the same.
 
 #include "BlockLists.h"
+#include "Lanes.h"
 #include "attune/Conversion/RegionClone.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -184,13 +185,7 @@ void ListBuilder::addPairs() {
   Value lane = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
   SmallVector<Value> place = delinearize(b, number, getSizes(b, target));
   Value says = scanPair(b, kernel, place, lane);
-  for (int64_t distance = 1; distance < lanes; distance *= 2) {
-    Value other = gpu::ShuffleOp::create(
-                      b, says, static_cast<int32_t>(distance),
-                      static_cast<int32_t>(lanes), gpu::ShuffleMode::XOR)
-                      .getShuffleResult();
-    says = arith::OrIOp::create(b, says, other);
-  }
+  says = combineLanes<arith::OrIOp>(b, says, lanes);
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, constant(b, 0));
   scf::IfOp::create(b, isFirst, [&](OpBuilder &inner, Location loc) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "StepShare.h"
+#include "Lanes.h"
 #include "Views.h"
 #include "VisitedBlocks.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
@@ -62,14 +63,6 @@ private:
   SmallVector<Value> forEachBatch(
       ValueRange initial,
       function_ref<SmallVector<Value>(Value steps, ValueRange values)> body);
-  /// The value of the lane of that distance.
-  Value exchange(Value value, int64_t distance);
-  /// Of the values of all lanes what the op makes of them, for all lanes.
-  template <typename OpTy> Value combine(Value value) {
-    for (int64_t distance = 1; distance < lanes; distance *= 2)
-      value = OpTy::create(b, value, exchange(value, distance));
-    return value;
-  }
   /// The sum of the values of the lanes before this one, and of all.
   std::pair<Value, Value> addUpBefore(Value value);
   Value constant(int64_t value) {
@@ -122,20 +115,13 @@ Value StepCounter::countTile(Value batch) {
   return toWord(steps);
 }
 
-Value StepCounter::exchange(Value value, int64_t distance) {
-  return gpu::ShuffleOp::create(b, value, static_cast<int32_t>(distance),
-                                static_cast<int32_t>(lanes),
-                                gpu::ShuffleMode::XOR)
-      .getShuffleResult();
-}
-
 std::pair<Value, Value> StepCounter::addUpBefore(Value value) {
   // Of groups of twice as many lanes each time, the upper half is behind what
   // the lower one has.
   Value zero = arith::ConstantIntOp::create(b, 0, 32);
   Value before = zero, all = value;
   for (int64_t distance = 1; distance < lanes; distance *= 2) {
-    Value other = exchange(all, distance);
+    Value other = exchangeLanes(b, all, distance, lanes);
     Value bit = arith::AndIOp::create(b, lane, constant(distance));
     Value isUpper =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, constant(0));
@@ -170,9 +156,9 @@ StepCounter::Count StepCounter::countAll() {
   };
   Value zero = arith::ConstantIntOp::create(b, 0, 32);
   SmallVector<Value> counts = forEachBatch({zero, zero}, count);
-  Value all = toUniformIndex(combine<arith::AddIOp>(counts[0]));
+  Value all = toUniformIndex(combineLanes<arith::AddIOp>(b, counts[0], lanes));
   return {b.createOrFold<arith::MulIOp>(all, rounds),
-          toUniformIndex(combine<arith::MaxUIOp>(counts[1]))};
+          toUniformIndex(combineLanes<arith::MaxUIOp>(b, counts[1], lanes))};
 }
 
 SmallVector<StepCounter::Place, 2> StepCounter::find(ArrayRef<Value> wanted) {
@@ -205,8 +191,10 @@ SmallVector<StepCounter::Place, 2> StepCounter::find(ArrayRef<Value> wanted) {
   SmallVector<Place, 2> places;
   for (auto [number, step] : llvm::enumerate(wanted)) {
     ValueRange before = ValueRange(found).slice(1 + 2 * number, 2);
-    Value batch = toUniformIndex(combine<arith::AddIOp>(before[0]));
-    Value first = toUniformIndex(combine<arith::AddIOp>(before[1]));
+    Value batch =
+        toUniformIndex(combineLanes<arith::AddIOp>(b, before[0], lanes));
+    Value first =
+        toUniformIndex(combineLanes<arith::AddIOp>(b, before[1], lanes));
     Value exists =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, batch, batches);
     Value ofTile = toUniformIndex(
