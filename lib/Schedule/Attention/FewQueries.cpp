@@ -58,11 +58,13 @@ static AttentionAttr selectDecoding(const AttentionProblem &problem,
   });
 }
 
-/// Heads that the rows of so many warpgroups belong to.
-static int64_t countHeads(const AttentionProblem &problem, int64_t groups,
-                          TargetAttr target) {
-  AttentionSchedule wanted = makeGroups(problem, groups, kSmallBlock);
-  return problem.packing.count(wanted.getAttr(target.getContext()));
+/// Heads that the rows of so many warpgroups belong to, and queries of each.
+static std::pair<int64_t, int64_t>
+countRows(const AttentionProblem &problem, int64_t groups, TargetAttr target) {
+  AttentionAttr schedule =
+      makeGroups(problem, groups, kSmallBlock).getAttr(target.getContext());
+  return {problem.packing.count(schedule),
+          problem.packing.countQueries(schedule)};
 }
 
 static bool hasNarrowKeys(const AttentionProblem &problem) {
@@ -76,14 +78,12 @@ static bool hasNarrowKeys(const AttentionProblem &problem) {
 /// to come; two, or one for which keys are widened, multiply under it.
 static AttentionAttr selectSharedTiles(const AttentionProblem &problem,
                                        TargetAttr target) {
-  int64_t ofOne = countHeads(problem, /*groups=*/1, target),
-          ofTwo = countHeads(problem, /*groups=*/2, target);
+  auto [ofOne, queriesOfOne] = countRows(problem, /*groups=*/1, target);
+  int64_t ofTwo = countRows(problem, /*groups=*/2, target).first;
   if (std::max(ofOne, ofTwo) == 1)
     return {};
   // Of packed queries, all heads fit, and tiles that are full are those of two.
-  constexpr int64_t kRowsOfOne = 64;
-  bool fillsMore = problem.hasPackedQueries && ofTwo == ofOne &&
-                   ofOne * problem.seqQ > kRowsOfOne;
+  bool fillsMore = ofTwo == ofOne && problem.seqQ > queriesOfOne;
   int64_t groups = ofTwo > ofOne || fillsMore ? 2 : 1;
   if (groups == 1 && !hasNarrowKeys(problem))
     return selectDecoding(problem, groups, /*producers=*/1, target);
