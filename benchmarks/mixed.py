@@ -16,6 +16,7 @@ import json
 
 import torch
 from decoding import Clock, make, make_table
+from packed import make_starts
 from rounds import Rounds
 
 import attune_mlir as attune
@@ -36,11 +37,6 @@ CASES = {
 }
 # Of results in bf16, relative to each other.
 TOLERANCE = 0.01
-
-
-def make_starts(counts):
-    starts = torch.tensor([0, *counts]).cumsum(0)
-    return starts.to("cuda", torch.int32)
 
 
 def make_fa3(q, key, value, starts, lengths, table, longest):

@@ -161,25 +161,24 @@ def read_call(
     dtype, place = _operands.check_operands(tensors, takes_narrow=True)
     dtype = options.choose_dtype(dtype, out)
     has_pages = integers["pages"][1] is not None
-    packs_queries = integers["query_starts"][1] is not None
+    packs_queries, packs_keys = (integers[clause][1] is not None for clause in ("query_starts", "key_starts"))
     _check_sizes(tensors, has_pages)
     batch = _count_sequences(tensors, integers)
     counts = {name: batch + name.endswith("starts") for name in _integers.CLAUSES}
     operands = _integers.read(integers, counts, place)
-    scales = options.read_scales(tensors, packs_queries, integers["key_starts"][1] is not None, place)
+    scales = options.read_scales(tensors, packs_queries, packs_keys, place)
     if options.check:
         _contents.check(integers, batch, tensors["q"].shape[1], tensors["k"].shape)
     of_q, of_k, of_v = (not _operands.normalize_strides(tensor, name) for name, tensor in tensors.items())
     rows, seq_q, heads, head_dim = tensors["q"].shape
     kv_heads, head_dim_v = tensors["k"].shape[2], options.latent or _operands.count_columns(tensors["v"], "v")
     most_keys = tensors["k"].shape[1] * (operands["pages"].shape[1] if has_pages else 1)
-    packed = packs_queries, integers["key_starts"][1] is not None
     queries, keys = longest[0] or seq_q, longest[1] or most_keys
-    if packed[0]:
+    if packs_queries:
         queries = _schedules.count_queries(seq_q, queries, batch)
-    if packed[1]:
+    if packs_keys:
         keys = min(most_keys, keys * batch)
-    bucket = _schedules.Bucket.get(queries, keys, 1 if options.batch_invariant else batch, packed)
+    bucket = _schedules.Bucket.get(queries, keys, 1 if options.batch_invariant else batch, (packs_queries, packs_keys))
     # As those of attention without integers.
     has_lengths = not operands and (bucket.seq_q, bucket.seq_k) == (seq_q, most_keys)
     inputs = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
