@@ -94,14 +94,31 @@ struct WaitClusterPattern : KernelPattern<tile::WaitClusterOp> {
 
 struct TMAPutPattern : TMABoxPattern<tile::PutOp> {
   using TMABoxPattern::TMABoxPattern;
+  /// A row, behind its page where the tensor has pages.
+  using BoxPlace = SmallVector<Value, 2>;
   LogicalResult
   matchAndRewrite(tile::PutOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
   LogicalResult copy(ConversionPatternRewriter &rewriter, tile::PutOp op,
                      OpAdaptor adaptor) const;
+  /// The condition under which rows of pages need no look at which of them are
+  /// there; null for rows that need none.
+  Value areAllThere(ConversionPatternRewriter &rewriter, tile::PutOp op) const;
+  /// `areThere` says of rows of pages that all are.
+  LogicalResult copyPieces(ConversionPatternRewriter &rewriter, tile::PutOp op,
+                           OpAdaptor adaptor, bool areThere) const;
+  /// The first of the rows of a piece that this workgroup copies.
+  Value firstRowOf(ConversionPatternRewriter &rewriter, tile::PutOp op,
+                   const SourcePiece &piece) const;
+  /// Where the TMA boxes of a piece start, of rows that are there.
+  SmallVector<BoxPlace> locateBoxes(ConversionPatternRewriter &rewriter,
+                                    tile::PutOp op,
+                                    const SourcePiece &piece) const;
+  /// `places` are those of TMA boxes, if they are known.
   LogicalResult copyPiece(ConversionPatternRewriter &rewriter, tile::PutOp op,
                           OpAdaptor adaptor, const RingSlot &slot,
-                          const SourcePiece &piece) const;
+                          const SourcePiece &piece,
+                          ArrayRef<BoxPlace> places) const;
 };
 
 struct StoreAsyncPattern : KernelPattern<tile::StoreAsyncOp> {
@@ -231,24 +248,102 @@ static TMABox firstTMABox(OpBuilder &b, Operation *op, const TensorView &view,
 
 LogicalResult TMAPutPattern::copy(ConversionPatternRewriter &b, tile::PutOp op,
                                   OpAdaptor adaptor) const {
+  Value areThere = areAllThere(b, op);
+  if (!areThere)
+    return copyPieces(b, op, adaptor, /*areThere=*/false);
+  auto branch =
+      scf::IfOp::create(b, op.getLoc(), areThere, /*withElseRegion=*/true);
+  for (bool isThen : {true, false}) {
+    b.setInsertionPointToStart(isThen ? branch.thenBlock()
+                                      : branch.elseBlock());
+    if (failed(copyPieces(b, op, adaptor, isThen)))
+      return failure();
+  }
+  return success();
+}
+
+/// Whether a table says where rows of the buffer are.
+static bool hasTable(Value buffer) {
+  PagedRows rows(buffer);
+  return rows.getPage() && !rows.isFlattened();
+}
+
+Value TMAPutPattern::areAllThere(ConversionPatternRewriter &b,
+                                 tile::PutOp op) const {
+  if (llvm::none_of(getCopiedBuffers(op), [](const CopiedBuffer &copied) {
+        return hasTable(copied.buffer);
+      }))
+    return {};
+  Location loc = op.getLoc();
+  int64_t cluster = op.getChannel().getType().getCluster();
+  Value all;
+  for (const SourcePiece &piece : getPieces(b, op)) {
+    if (!hasTable(piece.buffer))
+      continue;
+    Value areThere =
+        PagedRows(piece.buffer)
+            .areThere(b, loc, firstRowOf(b, op, piece), piece.rows / cluster);
+    all = all ? b.createOrFold<arith::AndIOp>(loc, all, areThere) : areThere;
+  }
+  return all;
+}
+
+LogicalResult TMAPutPattern::copyPieces(ConversionPatternRewriter &b,
+                                        tile::PutOp op, OpAdaptor adaptor,
+                                        bool areThere) const {
   Location loc = op.getLoc();
   tile::ChannelType type = op.getChannel().getType();
   RingSlot slot = slotOf(b, loc, op.getChannel(), adaptor.getElement());
   Value before =
       b.createOrFold<arith::XOrIOp>(loc, slot.parity, constant(b, loc, 1));
+  // Tables are read while the slot is still in use.
+  SmallVector<SmallVector<BoxPlace>> places;
+  if (areThere)
+    for (const SourcePiece &piece : getPieces(b, op))
+      places.push_back(locateBoxes(b, op, piece));
   barriers().wait(b, loc, slot.empty, before);
   barriers().arriveExpecting(b, loc, slot.full,
                              type.getSizeInBytes() / type.getStages());
-  for (const SourcePiece &piece : getPieces(b, op))
-    if (failed(copyPiece(b, op, adaptor, slot, piece)))
+  for (auto [number, piece] : llvm::enumerate(getPieces(b, op)))
+    if (failed(copyPiece(b, op, adaptor, slot, piece,
+                         areThere ? ArrayRef<BoxPlace>(places[number])
+                                  : ArrayRef<BoxPlace>())))
       return failure();
   return success();
+}
+
+Value TMAPutPattern::firstRowOf(ConversionPatternRewriter &b, tile::PutOp op,
+                                const SourcePiece &piece) const {
+  Location loc = op.getLoc();
+  int64_t cluster = op.getChannel().getType().getCluster();
+  if (cluster == 1)
+    return piece.sourceRow;
+  Value rank = gpu::ClusterBlockIdOp::create(b, loc, gpu::Dimension::x);
+  Value share = b.createOrFold<arith::MulIOp>(
+      loc, rank, constant(b, loc, piece.rows / cluster));
+  return b.createOrFold<arith::AddIOp>(loc, piece.sourceRow, share);
+}
+
+SmallVector<TMAPutPattern::BoxPlace>
+TMAPutPattern::locateBoxes(ConversionPatternRewriter &b, tile::PutOp op,
+                           const SourcePiece &piece) const {
+  SmallVector<BoxPlace> located;
+  if (!hasTable(piece.buffer))
+    return located;
+  PagedRows places(piece.buffer);
+  int64_t copiedRows = piece.rows / op.getChannel().getType().getCluster();
+  int64_t box = getCopiedBuffers(op)[piece.number].box.count();
+  Value firstRow = firstRowOf(b, op, piece);
+  for (int64_t copied = 0; copied < copiedRows; copied += box)
+    located.push_back(places.locateThere(b, op.getLoc(), firstRow, copied));
+  return located;
 }
 
 LogicalResult TMAPutPattern::copyPiece(ConversionPatternRewriter &b,
                                        tile::PutOp op, OpAdaptor adaptor,
                                        const RingSlot &slot,
-                                       const SourcePiece &piece) const {
+                                       const SourcePiece &piece,
+                                       ArrayRef<BoxPlace> places) const {
   Location loc = op.getLoc();
   tile::ChannelType type = op.getChannel().getType();
   int64_t rows = type.getShape()[0], columns = type.getShape()[1],
@@ -281,14 +376,16 @@ LogicalResult TMAPutPattern::copyPiece(ConversionPatternRewriter &b,
     start = plus(start, arith::MulIOp::create(b, loc, share,
                                               constant(b, loc, atomColumns)));
   }
-  PagedRows places(piece.buffer);
+  PagedRows rowsInPages(piece.buffer);
   int64_t box = getCopiedBuffers(op)[piece.number].box.count();
   for (int64_t copied = 0; copied < copiedRows; copied += box) {
-    if (places.getPage()) {
+    if (rowsInPages.getPage()) {
       Value boxRow = plus(firstRow, constant(b, loc, copied));
       // No tensor has so many rows.
       Value outside = constant(b, loc, std::numeric_limits<int32_t>::max() / 2);
-      SmallVector<Value, 2> place = places.locateBox(b, loc, boxRow, outside);
+      BoxPlace place = places.empty()
+                           ? rowsInPages.locateBox(b, loc, boxRow, outside)
+                           : places[copied / box];
       row = plus(origin, place.back());
       page = plus(firstPage, place.front());
     }

@@ -122,6 +122,34 @@ SmallVector<Value, 2> PagedRows::locateBox(OpBuilder &b, Location loc,
   return {locateInBuffer(b, loc, row, outside)};
 }
 
+Value PagedRows::areThere(OpBuilder &b, Location loc, Value row,
+                          int64_t count) {
+  Value after =
+            b.createOrFold<arith::AddIOp>(loc, row, constant(b, loc, count)),
+        rows = paged.getRows();
+  if (!rows)
+    rows = b.createOrFold<arith::MulIOp>(
+        loc, b.createOrFold<memref::DimOp>(loc, paged.getTable(), 0),
+        constant(b, loc, getPage()));
+  return compare(b, loc, arith::CmpIPredicate::sle, after, rows);
+}
+
+SmallVector<Value, 2> PagedRows::locateThere(OpBuilder &b, Location loc,
+                                             Value row, int64_t offset) {
+  Value page = constant(b, loc, getPage());
+  Value number = b.createOrFold<arith::AddIOp>(
+      loc, b.createOrFold<arith::DivUIOp>(loc, row, page),
+      constant(b, loc, offset / getPage()));
+  Value entry = readTable(b, loc, number, /*condition=*/Value());
+  Value inPage = knownDivisor(row) % getPage() == 0
+                     ? constant(b, loc, 0)
+                     : b.createOrFold<arith::RemUIOp>(loc, row, page);
+  if (hasPageDim())
+    return {entry, inPage};
+  Value first = b.createOrFold<arith::MulIOp>(loc, entry, page);
+  return {b.createOrFold<arith::AddIOp>(loc, first, inPage)};
+}
+
 /// The boxes of a tile of which two dimensions are the rows.
 static SmallVector<BoxRows, 2> getFlattenedBoxes(tile::PutOp put) {
   int64_t rows = put.getChannel().getType().getShape()[0],

@@ -55,6 +55,18 @@ public:
                                               mlir::Value row,
                                               mlir::Value outside);
 
+  /// Whether the table finds the row and those behind it, so many in all, none
+  /// of which is in a unit that is not whole.
+  mlir::Value areThere(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value row, int64_t count);
+  /// What locateBox() gives for the row `offset` behind `row`, if areThere().
+  /// Entries are not looked at: one that no buffer has is none of a row either.
+  /// An offset is of whole pages, behind a row that starts one.
+  llvm::SmallVector<mlir::Value, 2> locateThere(mlir::OpBuilder &builder,
+                                                mlir::Location loc,
+                                                mlir::Value row,
+                                                int64_t offset);
+
 private:
   mlir::Value locateInBuffer(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value row, mlir::Value outside);

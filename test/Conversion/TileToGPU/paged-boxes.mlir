@@ -10,8 +10,26 @@
 module attributes {gpu.container_module} {
 gpu.module @kernels {
   // Two TMA boxes of 16 rows, the second one 16 rows of the swizzle atom behind the first one.
+  // Where the table has all rows, its entries are read in front of the wait for the slot, and none is looked at.
   // CHECK-LABEL: gpu.func @pages
+  // CHECK-SAME:    %[[TABLE:[^ ]+]]: memref<?xi32>
   // CHECK-SAME:    tensor = memref<16x64xf16
+  // CHECK:         %[[ROW:.+]] = arith.muli %{{.+}}, %c32
+  // CHECK:         %[[AFTER:.+]] = arith.addi %[[ROW]], %c32
+  // CHECK:         %[[ENTRIES:.+]] = memref.dim %[[TABLE]], %c0
+  // CHECK:         %[[ROWS:.+]] = arith.muli %[[ENTRIES]], %c16
+  // CHECK:         %[[ARE_THERE:.+]] = arith.cmpi sle, %[[AFTER]], %[[ROWS]]
+  // CHECK:         scf.if %[[ARE_THERE]] {
+  // CHECK:         %[[NUMBER:.+]] = arith.divui %[[ROW]], %c16
+  // CHECK:         memref.load %[[TABLE]][%[[NUMBER]]]
+  // CHECK:         %[[NEXT:.+]] = arith.addi %[[NUMBER]], %c1
+  // CHECK:         memref.load %[[TABLE]][%[[NEXT]]]
+  // CHECK-NOT:     memref.load
+  // CHECK:         nvvm.mbarrier.try_wait
+  // CHECK-NOT:     arith.select
+  // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor
+  // CHECK-NOT:     nvvm.cp.async.bulk
+  // CHECK:         } else {
   // CHECK:         nvvm.mbarrier.arrive.expect_tx %[[FULL:[^ ]+]], %c4096_i32
   // CHECK:         %[[FIRST:.+]] = arith.select %{{.+}}, %{{.+}}, %c1073741823
   // CHECK:         %[[FIRST32:.+]] = arith.index_cast %[[FIRST]]
@@ -34,6 +52,10 @@ gpu.module @kernels {
 
   // CHECK-LABEL: gpu.func @part_of_a_page
   // CHECK-SAME:    tensor = memref<32x64xf16
+  // CHECK:         %[[IN_PAGE:.+]] = arith.remui %{{.+}}, %c64
+  // CHECK:         arith.addi %{{.+}}, %[[IN_PAGE]]
+  // CHECK:         nvvm.cp.async.bulk.tensor
+  // CHECK:         } else {
   // CHECK:         memref.load %{{.+}} : memref<?xi32>
   // CHECK:         nvvm.cp.async.bulk.tensor
   // CHECK-NOT:     nvvm.cp.async.bulk.tensor
@@ -51,7 +73,15 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @pages_of_their_own
   // CHECK-SAME:    %[[POOL:[^ ]+]]: memref<9x16x64xf16>, %[[TABLE:[^ ]+]]: memref<?xi32>, %{{[^ ]+}}: index, %[[ROWS:[^ ]+]]: index
   // CHECK-SAME:    tensor = memref<1x16x64xf16
-  // CHECK-DAG:     %[[ROW:.+]] = arith.muli %{{.+}}, %c32
+  // CHECK:         %[[ROW:.+]] = arith.muli %{{.+}}, %c32
+  // CHECK:         %[[BEHIND:.+]] = arith.addi %[[ROW]], %c32
+  // CHECK:         %[[ARE_THERE:.+]] = arith.cmpi sle, %[[BEHIND]], %[[ROWS]]
+  // CHECK:         scf.if %[[ARE_THERE]] {
+  // CHECK:         %[[ENTRY:.+]] = memref.load %[[TABLE]]
+  // CHECK:         %[[FIRST:.+]] = arith.index_cast %[[ENTRY]]
+  // CHECK:         %[[FIRST32:.+]] = arith.index_cast %[[FIRST]]
+  // CHECK:         nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.+}}, box[%c0_i32, %c0_i32, %[[FIRST32]]]
+  // CHECK:         } else {
   // CHECK-DAG:     %[[UNITS:.+]] = arith.ceildivui %[[ROWS]], %c16
   // CHECK-DAG:     %[[AFTER:.+]] = arith.muli %[[UNITS]], %c16
   // CHECK-DAG:     %[[IN_PAGE:.+]] = arith.remui %[[ROW]], %c16
