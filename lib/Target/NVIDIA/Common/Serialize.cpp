@@ -29,7 +29,8 @@ using namespace attune;
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
 static constexpr StringLiteral kMultiplyWide = "mul.wide.u32 $0, $1, $2;",
-                               kMove = "mov.b64 $0, $1;";
+                               kMove = "mov.b64 $0, $1;",
+                               kMaskAndTurn = "lop3.b32 $0, $1, $2, $3, 0x6a;";
 
 /// Inline assembly cannot say in LLVM dialect that it must not move into
 /// divergent code, which most NVVM ops that become inline assembly need.
@@ -174,6 +175,50 @@ static void widenComparisons(llvm::Module &module) {
     }
 }
 
+/// The word that a constant is, if both of its halves are the same.
+static llvm::ConstantInt *getRepeated(llvm::Value *value) {
+  constexpr unsigned kWord = 32, kHalf = 16;
+  auto *constant = dyn_cast<llvm::ConstantInt>(value);
+  return constant && constant->getType()->isIntegerTy(kWord) &&
+                 constant->getValue() == constant->getValue().rotl(kHalf)
+             ? constant
+             : nullptr;
+}
+
+/// Masks both halves of words and turns some of their bits by one instruction,
+/// as what widens integers does: (word & mask) ^ turned. An instruction has
+/// room for one constant, so that ptxas leaves two as they are; told to make
+/// one, it keeps the other constant in a register.
+static void maskAndTurn(llvm::Module &module) {
+  SmallVector<llvm::BinaryOperator *> turned;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      // LLVM takes one that turns no bit of the mask for 'or'.
+      if (llvm::is_contained({llvm::Instruction::Xor, llvm::Instruction::Or},
+                             instruction.getOpcode()))
+        turned.push_back(cast<llvm::BinaryOperator>(&instruction));
+  for (llvm::BinaryOperator *turn : turned) {
+    auto *masked = dyn_cast<llvm::BinaryOperator>(turn->getOperand(0));
+    llvm::ConstantInt *bits = getRepeated(turn->getOperand(1));
+    if (!bits || !masked || !masked->hasOneUse() ||
+        masked->getOpcode() != llvm::Instruction::And)
+      continue;
+    llvm::ConstantInt *mask = getRepeated(masked->getOperand(1));
+    bool isOr = turn->getOpcode() == llvm::Instruction::Or;
+    if (!mask || (isOr && mask->getValue().intersects(bits->getValue())))
+      continue;
+    llvm::Type *word = turn->getType();
+    auto *type = llvm::FunctionType::get(word, {word, word, word}, false);
+    llvm::IRBuilder<> b(turn);
+    turn->replaceAllUsesWith(
+        b.CreateCall(llvm::InlineAsm::get(type, kMaskAndTurn, "=r,r,n,n",
+                                          /*hasSideEffects=*/false),
+                     {masked->getOperand(0), mask, bits}));
+    turn->eraseFromParent();
+    masked->eraseFromParent();
+  }
+}
+
 namespace {
 class PTXEmitter : public AssemblyEmitter<NVVM::SerializeGPUModuleBase> {
 public:
@@ -187,6 +232,7 @@ private:
   FailureOr<SmallVector<char, 0>>
   moduleToObject(llvm::Module &llvmModule) override {
     widenComparisons(llvmModule);
+    maskAndTurn(llvmModule);
     return AssemblyEmitter::moduleToObject(llvmModule);
   }
 };
