@@ -3,6 +3,7 @@
 // Defaults of the target interface.
 
 #include "attune/Target/TargetModel.h"
+#include "attune/Dialect/Tile/IR/Widening.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/DenseSet.h"
 #include <map>
@@ -11,6 +12,11 @@ using namespace mlir;
 using namespace attune;
 
 TargetModel::~TargetModel() = default;
+
+Value TargetModel::emitNaturals(OpBuilder &b, Location loc, Value bytes,
+                                bool upper, int64_t exponent, Type type) const {
+  return tile::unpackNaturals(b, loc, bytes, upper, exponent, type);
+}
 
 Value TargetModel::emitSharedRead(OpBuilder &, Location,
                                   const SharedRead &) const {

@@ -49,7 +49,7 @@ inline tile::MmaAtomAttr makeToyAtom(mlir::MLIRContext *context,
       context, "toy", limits.rows, limits.columns, limits.depth, half, half,
       mlir::Float32Type::get(context), layout(limits.rows, limits.depth),
       layout(limits.depth, limits.columns), layout(limits.rows, limits.columns),
-      /*transposes=*/false);
+      /*transposes=*/false, /*unitExponents=*/{});
 }
 
 inline tile::MmaAtomAttr makeToyGroupAtom(mlir::MLIRContext *context) {
@@ -58,9 +58,9 @@ inline tile::MmaAtomAttr makeToyGroupAtom(mlir::MLIRContext *context) {
                                           {{2, 0, 1}, {2, 1, 1}}, {{4, 0, 16}});
   auto all = tile::LayoutAttr::getNormal(context, {}, {{2, 0, 1}, {2, 1, 1}},
                                          {{4, 0, 0}});
-  return tile::MmaAtomAttr::get(context, "group", 64, 2, 2, half, half,
-                                mlir::Float32Type::get(context), rows, all,
-                                rows, /*transposes=*/false);
+  return tile::MmaAtomAttr::get(
+      context, "group", 64, 2, 2, half, half, mlir::Float32Type::get(context),
+      rows, all, rows, /*transposes=*/false, /*unitExponents=*/{});
 }
 
 inline tile::TargetAttr makeToyTarget(mlir::MLIRContext *context,

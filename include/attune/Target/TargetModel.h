@@ -122,6 +122,13 @@ public:
                               tile::MmaAtomAttr atom, mlir::Value lhs,
                               mlir::Value rhs, mlir::Value acc) const = 0;
 
+  /// What `unit_exponents` of tile.mma are about: of a vector of bytes, the
+  /// lower or the upper 4 bits, each 8 more than the integer that they are,
+  /// times a power of 2, in a type of floats that has all of them.
+  virtual mlir::Value emitNaturals(mlir::OpBuilder &builder, mlir::Location loc,
+                                   mlir::Value bytes, bool upper,
+                                   int64_t exponent, mlir::Type type) const;
+
   /// Emits the chip's instruction for a read whose layout suits it and returns
   /// a vector with one element per register of the layout. Null where no
   /// instruction fits; the caller then emits plain loads.

@@ -75,25 +75,27 @@ static SmallVector<Value> readStored(OpBuilder &b, Location loc,
   return tiles;
 }
 
-/// Tiles in the elements that instructions multiply.
+/// Tiles in the elements that instructions multiply, unless they have more bits
+/// by now.
 static void widenAll(OpBuilder &b, Location loc, MutableArrayRef<Value> tiles,
                      Type element) {
   for (Value &tile : tiles)
-    tile = tile::widen(b, loc, tile, element);
+    if (tile::canWiden(getElementTypeOrSelf(tile), element))
+      tile = tile::widen(b, loc, tile, element);
 }
 
 /// What a k-step of stored tiles is multiplied as: the tiles of all columns,
-/// of another k-step of the left each. Of bytes that hold two, the lower ones
-/// come first.
-static SmallVector<SmallVector<Value>, 2> takeApart(OpBuilder &b, Location loc,
-                                                    ArrayRef<Value> stored,
-                                                    bool packsK, bool packsN) {
+/// of another k-step of the left each. `unpack` gives a part of bytes that hold
+/// two, of which the lower ones come first.
+static SmallVector<SmallVector<Value>, 2>
+takeApart(ArrayRef<Value> stored, bool packsK, bool packsN,
+          function_ref<Value(Value bytes, bool upper)> unpack) {
   if (!packsK && !packsN)
     return {SmallVector<Value>(stored)};
   SmallVector<Value> lower, upper;
   for (Value tile : stored) {
-    lower.push_back(tile::unpack(b, loc, tile, /*upper=*/false));
-    upper.push_back(tile::unpack(b, loc, tile, /*upper=*/true));
+    lower.push_back(unpack(tile, /*upper=*/false));
+    upper.push_back(unpack(tile, /*upper=*/true));
   }
   if (packsK)
     return {lower, upper};
@@ -188,13 +190,21 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
   if (rhsType.isShared())
     (op.getTransposeRhs() ? right.row : right.column) = getStart(
         rewriter, loc, context, alongM, alongN, numWarps, columnsPerWarp);
+  ArrayRef<int64_t> exponents = op.getUnitExponents();
+  auto unpack = [&](Value bytes, bool upper) -> Value {
+    if (exponents.empty())
+      return tile::unpack(rewriter, loc, bytes, upper);
+    return context.model->emitNaturals(rewriter, loc, bytes, upper,
+                                       exponents[upper ? 1 : 0],
+                                       atom.getLhsType());
+  };
   for (int64_t k = 0; k < kStored; ++k) {
     (op.getTransposeRhs() ? right.columnOffset : right.rowOffset) =
         k * atom.getK();
     SmallVector<Value> stored =
         readStored(rewriter, loc, context, right, nStored, k * nStored, 1);
     for (auto [part, rhs] :
-         llvm::enumerate(takeApart(rewriter, loc, stored, packsK, packsN))) {
+         llvm::enumerate(takeApart(stored, packsK, packsN, unpack))) {
       int64_t step = k + static_cast<int64_t>(part) * kStored;
       (op.getTransposeLhs() ? left.rowOffset : left.columnOffset) =
           step * atom.getK();

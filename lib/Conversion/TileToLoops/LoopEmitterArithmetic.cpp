@@ -27,6 +27,7 @@ template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
   };
   Value lhs = read(op.getLhs()), rhs = read(op.getRhs()),
         acc = read(op.getAcc()), result = define(op.getResult());
+  ArrayRef<int64_t> exponents = op.getUnitExponents();
   // Column `column` of twice as many as there are bytes in a row.
   auto loadPacked = [&](Value column, int64_t bytes,
                         function_ref<Value(Value)> loadByte) -> Value {
@@ -35,7 +36,10 @@ template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
     Value isUpper = arith::CmpIOp::create(builder, arith::CmpIPredicate::uge,
                                           column, index(bytes));
     auto unpack = [&](bool upper) {
-      return tile::unpack(builder, builder.getLoc(), byte, upper);
+      if (exponents.empty())
+        return tile::unpack(builder, builder.getLoc(), byte, upper);
+      return tile::unpackNaturals(builder, builder.getLoc(), byte, upper,
+                                  exponents[upper ? 1 : 0], type);
     };
     return arith::SelectOp::create(builder, isUpper, unpack(true),
                                    unpack(false));

@@ -15,9 +15,13 @@ gpu.module @packed_module {
   // OPS: arith.cmpi uge
   // OPS: arith.shrsi %[[BYTE]]
   // OPS: arith.sitofp %{{.+}} : i8 to f32
-  gpu.func @packed(%out: memref<4x2xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+  // OPS: arith.addi %{{.+}}, %c8_i8 : i8
+  // OPS: arith.uitofp %{{.+}} : i8 to f32
+  gpu.func @packed(%out: memref<8x2xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
     %c0 = arith.constant 0 : index
     %c2 = arith.constant 2 : index
+    %c4 = arith.constant 4 : index
+    %c6 = arith.constant 6 : index
     %zero = arith.constant 0.0 : f32
     %acc = tile.fill %zero : f32 -> !tile.tile<2x2xf32, registers>
     %left = tile.map() {
@@ -70,23 +74,34 @@ gpu.module @packed_module {
       : !tile.tile<2x4xbf16, registers>, !tile.tile<2x2xi8, registers>, !tile.tile<2x2xf32, registers>
     %q = tile.mma %left, %column, %acc packed_rhs
       : !tile.tile<2x4xbf16, registers>, !tile.tile<4x1xi8, registers>, !tile.tile<2x2xf32, registers>
-    tile.store %p, %out[%c0, %c0] : !tile.tile<2x2xf32, registers>, memref<4x2xf32>
-    tile.store %q, %out[%c2, %c0] : !tile.tile<2x2xf32, registers>, memref<4x2xf32>
+    tile.store %p, %out[%c0, %c0] : !tile.tile<2x2xf32, registers>, memref<8x2xf32>
+    tile.store %q, %out[%c2, %c0] : !tile.tile<2x2xf32, registers>, memref<8x2xf32>
+    // The same of numbers that are 8 more, halves of the lower ones and twice the upper ones.
+    %r = tile.mma %left, %rows, %acc transpose_rhs packed_rhs unit_exponents [-1, 1]
+      : !tile.tile<2x4xbf16, registers>, !tile.tile<2x2xi8, registers>, !tile.tile<2x2xf32, registers>
+    %s = tile.mma %left, %column, %acc packed_rhs unit_exponents [-1, 1]
+      : !tile.tile<2x4xbf16, registers>, !tile.tile<4x1xi8, registers>, !tile.tile<2x2xf32, registers>
+    tile.store %r, %out[%c4, %c0] : !tile.tile<2x2xf32, registers>, memref<8x2xf32>
+    tile.store %s, %out[%c6, %c0] : !tile.tile<2x2xf32, registers>, memref<8x2xf32>
     gpu.return
   }
 }
-// CHECK: result 0: 4x2xf32
+// CHECK: result 0: 8x2xf32
 // CHECK-NEXT: {{^}}-12 8
 // CHECK-NEXT: {{^}}-13 11
 // CHECK-NEXT: {{^}}7 -5
 // CHECK-NEXT: {{^}}9 -5
-func.func @packed() -> tensor<4x2xf32> {
+// CHECK-NEXT: {{^}}101.5 134
+// CHECK-NEXT: {{^}}139.5 177
+// CHECK-NEXT: {{^}}43.5 150
+// CHECK-NEXT: {{^}}60.5 214
+func.func @packed() -> tensor<8x2xf32> {
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
-  %out = memref.alloc() : memref<4x2xf32>
+  %out = memref.alloc() : memref<8x2xf32>
   gpu.launch_func @packed_module::@packed blocks in (%c1, %c1, %c1) threads in (%c32, %c1, %c1)
-    args(%out : memref<4x2xf32>)
-  %tensor = bufferization.to_tensor %out restrict : memref<4x2xf32> to tensor<4x2xf32>
-  return %tensor : tensor<4x2xf32>
+    args(%out : memref<8x2xf32>)
+  %tensor = bufferization.to_tensor %out restrict : memref<8x2xf32> to tensor<8x2xf32>
+  return %tensor : tensor<8x2xf32>
 }
 }

@@ -208,6 +208,14 @@ func.func private @atom_warps() attributes {
 
 // -----
 
+#good = #tile.layout<registers = [], lanes = [[2, 0, 1], [2, 1, 1]], warps = []>
+func.func private @atom_units() attributes {
+  // expected-error @below {{expects unit_exponents of 2 parts, but got 3}}
+  a = #tile.mma_atom<name = "toy", m = 2, n = 2, k = 2, lhsType = f16, rhsType = i8, accType = f32, lhs = #good, rhs = #good, acc = #good,
+    unit_exponents = [-24, -20, -16]>}
+
+// -----
+
 func.func private @target_positive() attributes {
   // expected-error @below {{expects a positive 'shared_per_sm', but got 0}}
   t = #tile.target<chip = "toy", family = "Toy", lanes = 4, sms = 1, shared = 1, shared_per_sm = 0,

@@ -177,6 +177,8 @@ func.func @arithmetic(%q: !regs, %k: !shared, %v: !tile.tile<64x32xf16, register
   %u = tile.mma %q, %bytes, %acc transpose_rhs packed_rhs : !regs, !tile.tile<32x32xi8, registers>, !tile.tile<32x32xf32, registers>
   // CHECK: tile.mma_async %{{.+}}, %{{.+}}, %[[ACC]] packed_rhs : <32x64xf16, registers>, <64x16xi8, registers>
   %w = tile.mma_async %q, %few, %acc packed_rhs : !regs, !tile.tile<64x16xi8, registers>, !tile.tile<32x32xf32, registers>
+  // CHECK: tile.mma %{{.+}}, %{{.+}}, %[[ACC]] transpose_rhs packed_rhs unit_exponents [-24, -20] : <32x64xf16, registers>, <32x32xi8, registers>
+  %units = tile.mma %q, %bytes, %acc transpose_rhs packed_rhs unit_exponents [-24, -20] : !regs, !tile.tile<32x32xi8, registers>, !tile.tile<32x32xf32, registers>
   // CHECK: %[[MAX:.+]] = tile.reduce max %[[S]] : <32x32xf32, registers> -> <32xf32, registers>
   %max = tile.reduce max %s : !tile.tile<32x32xf32, registers> -> !tile.tile<32xf32, registers>
   // CHECK: tile.reduce add %[[S]] : <32x32xf32, registers> -> <32x4xf32, registers>

@@ -417,7 +417,11 @@ bool MmaAtomAttr::readsColumns() const {
 LogicalResult MmaAtomAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   StringRef name, int64_t m, int64_t n,
                                   int64_t k, Type, Type, Type, LayoutAttr lhs,
-                                  LayoutAttr rhs, LayoutAttr acc, bool) {
+                                  LayoutAttr rhs, LayoutAttr acc, bool,
+                                  DenseI64ArrayAttr unitExponents) {
+  if (unitExponents && unitExponents.size() != 2)
+    return emitError() << "expects unit_exponents of 2 parts, but got "
+                       << unitExponents.size();
   struct Operand {
     StringRef name;
     LayoutAttr layout;

@@ -295,6 +295,16 @@ static LogicalResult verifyAtom(Operation *op, MmaAtomAttr atom, MmaScope scope,
 
 /// That bytes are taken apart by those who can.
 template <typename OpTy> static LogicalResult verifyPacking(OpTy op) {
+  size_t units = op.getUnitExponents().size();
+  if (units && (!op.getPackedRhs() || units != 2))
+    return op.emitOpError("expects 2 exponents of units of a packed rhs, but "
+                          "got ")
+           << units << " beside one that is "
+           << (op.getPackedRhs() ? "packed" : "not");
+  // Those who widen for a warpgroup know of none.
+  if (units && op.getScope() != MmaScope::Warp)
+    return op.emitOpError("expects a warp to multiply in units, but got a ")
+           << stringifyMmaScope(op.getScope());
   if (!op.getPackedRhs())
     return success();
   Type lhs = op.getLhs().getType().getElementType(),

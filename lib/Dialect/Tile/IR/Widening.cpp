@@ -2,6 +2,7 @@
 
 #include "attune/Dialect/Tile/IR/Widening.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -34,4 +35,24 @@ Value attune::tile::unpack(OpBuilder &builder, Location loc, Value bytes,
   if (!upper)
     bytes = arith::ShLIOp::create(builder, loc, bytes, count);
   return arith::ShRSIOp::create(builder, loc, bytes, count);
+}
+
+Value attune::tile::unpackNaturals(OpBuilder &builder, Location loc,
+                                   Value bytes, bool upper, int64_t exponent,
+                                   Type type) {
+  Value integers = unpack(builder, loc, bytes, upper);
+  if (auto vector = dyn_cast<VectorType>(bytes.getType()))
+    type = vector.clone(type);
+  auto constant = [&](Type of, Attribute value) -> Value {
+    if (auto vector = dyn_cast<VectorType>(of))
+      value = DenseElementsAttr::get(vector, value);
+    return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value));
+  };
+  Value more = constant(integers.getType(), builder.getI8IntegerAttr(8));
+  Value naturals = arith::UIToFPOp::create(
+      builder, loc, type, arith::AddIOp::create(builder, loc, integers, more));
+  Value unit = constant(
+      type, builder.getFloatAttr(getElementTypeOrSelf(type),
+                                 std::ldexp(1.0, static_cast<int>(exponent))));
+  return arith::MulFOp::create(builder, loc, naturals, unit);
 }

@@ -81,7 +81,8 @@ static void deferWaits(scf::ForOp loop) {
         mma.getLhs(), mma.getRhs(), before ? before : Value(mma.getAcc()),
         mma.getTransposeLhsAttr(), mma.getTransposeRhsAttr(),
         mma.getScopeAttr(), mma.getWarpsNAttr(), mma.getAtomAttr(),
-        mma.getReplicasAttr(), mma.getPackedRhsAttr());
+        mma.getReplicasAttr(), mma.getPackedRhsAttr(),
+        mma.getUnitExponentsAttr());
     if (isAddedTo(mma)) {
       added[mma.getResult()] = pending;
       continue;

@@ -299,7 +299,8 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
         mapping.lookupOrDefault(mma.getRhs()),
         mapping.lookupOrDefault(mma.getAcc()), mma.getTransposeLhsAttr(),
         mma.getTransposeRhsAttr(), mma.getScopeAttr(), mma.getWarpsNAttr(),
-        mma.getAtomAttr(), mma.getReplicasAttr(), mma.getPackedRhsAttr());
+        mma.getAtomAttr(), mma.getReplicasAttr(), mma.getPackedRhsAttr(),
+        mma.getUnitExponentsAttr());
     issued->setDiscardableAttrs(mma->getDiscardableAttrDictionary());
     return issued;
   };

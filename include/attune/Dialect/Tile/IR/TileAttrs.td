@@ -258,6 +258,9 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
 
     With `transposes`, an instruction of the chip reads rows of shared memory as columns, for operands that are summed over rows: these
     lie there as they do in memory.
+
+    With `unit_exponents`, an `rhs` of bytes that hold two integers of 4 bits each is widened with the fewest instructions if it is
+    multiplied in these units (`tile.mma`).
   }];
   let parameters = (ins
     StringRefParameter<"name, understood by the target alone">:$name,
@@ -266,7 +269,8 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
     "::attune::tile::LayoutAttr":$lhs,
     "::attune::tile::LayoutAttr":$rhs,
     "::attune::tile::LayoutAttr":$acc,
-    DefaultValuedParameter<"bool", "false", "whether rows are read as columns">:$transposes);
+    DefaultValuedParameter<"bool", "false", "whether rows are read as columns">:$transposes,
+    OptionalParameter<"::mlir::DenseI64ArrayAttr", "of the lower and the upper part of a byte">:$unit_exponents);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

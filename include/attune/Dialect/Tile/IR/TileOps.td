@@ -392,6 +392,8 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
 
     With `packed_rhs` each i8 of a row of `rhs` holds two signed integers of 4 bits: byte `c` of `C` holds column `c` in its lower
     bits and column `c + C` in its upper ones, so that the row stands for `2 * C` columns. Warps widen both parts of what they read once.
+    With `unit_exponents` `[e, f]`, what is multiplied are natural numbers instead, each 8 more than the integer, times `2^e` of the
+    lower bits and times `2^f` of the upper ones: so a chip may have them with fewer instructions. Who reads the result makes up for both.
 
     **Example**
     ```mlir
@@ -400,7 +402,8 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
     ```
 
     **Errors**: shapes that do not multiply; an atom of other types or of another scope; `warps_n` and `replicas` both above 1;
-    `packed_rhs` of other elements than i8, or whose parts are no multiples of the atom. By
+    `packed_rhs` of other elements than i8, or whose parts are no multiples of the atom; `unit_exponents` that are not two,
+    without `packed_rhs`, or for a warpgroup. By
     `convert-tile-to-gpu`: rows of `rhs` that are paired where the instruction does not want them so, or not where it does;
     `packed_rhs` whose columns `warps_n` share, or that is in registers.
   }];
@@ -408,11 +411,12 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        UnitAttr:$lhs_through_shared, OptionalAttr<Tile_MmaAtomAttr>:$atom,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas, UnitAttr:$packed_rhs);
+                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas, UnitAttr:$packed_rhs,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$unit_exponents);
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`packed_rhs` $packed_rhs^)?
-    (`scope` $scope^)? (`warps_n` $warps_n^)?
+    (`unit_exponents` $unit_exponents^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
     (`replicas` $replicas^)? (`lhs_through_shared` $lhs_through_shared^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;
@@ -438,11 +442,11 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        OptionalAttr<Tile_MmaAtomAttr>:$atom, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas,
-                       UnitAttr:$packed_rhs);
+                       UnitAttr:$packed_rhs, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$unit_exponents);
   let results = (outs Tile_PendingType:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`packed_rhs` $packed_rhs^)?
-    (`scope` $scope^)? (`warps_n` $warps_n^)?
+    (`unit_exponents` $unit_exponents^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
     (`replicas` $replicas^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
   let hasVerifier = 1;

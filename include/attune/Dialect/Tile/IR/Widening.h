@@ -24,6 +24,12 @@ mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value unpack(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value bytes, bool upper);
 
+/// The same, each 8 more and times a power of 2, in elements of `type`, which
+/// has all of them.
+mlir::Value unpackNaturals(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value bytes, bool upper, int64_t exponent,
+                           mlir::Type type);
+
 } // namespace attune::tile
 
 #endif // ATTUNE_DIALECT_TILE_IR_WIDENING_H
