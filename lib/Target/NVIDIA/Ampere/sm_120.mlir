@@ -33,7 +33,7 @@ module attributes {tile.target = #tile.target<
     #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = f16, rhsType = f8E5M2, accType = f32,
       lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>,
     #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = f16, rhsType = i8, accType = f32,
-      lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>,
+      lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc, unit_exponents = [-24, -20]>,
     #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = bf16, rhsType = f8E4M3FN, accType = f32,
       lhs = #wide_lhs, rhs = #wide_rhs, acc = #wide_acc>,
     #tile.mma_atom<name = "mma.sync.m16n8k16.x2", m = 16, n = 16, k = 16, lhsType = bf16, rhsType = f8E5M2, accType = f32,

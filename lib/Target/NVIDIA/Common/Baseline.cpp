@@ -3,6 +3,7 @@
 // Emits mma.sync, ldmatrix and cp.async.
 
 #include "Baseline.h"
+#include "ByteMatrices.h"
 #include "SharedPointer.h"
 #include "attune/Dialect/Tile/IR/Widening.h"
 #include "attune/Target/SharedAddress.h"
@@ -135,6 +136,47 @@ static Value emitMmaSync(OpBuilder &b, Location loc, Value lhs, Value rhs,
   return vector::FromElementsOp::create(b, loc, accType, elements);
 }
 
+/// Elements of a left operand in this order: of what is rounded, before that,
+/// for an instruction rounds two that are neighbours then.
+static Value reorder(OpBuilder &b, Location loc, Value lhs,
+                     ArrayRef<int64_t> order) {
+  Value from = lhs;
+  SmallVector<int64_t> places(order);
+  auto trace = [&]() -> Value {
+    if (auto slice = from.getDefiningOp<vector::ExtractStridedSliceOp>()) {
+      int64_t first = cast<IntegerAttr>(slice.getOffsets()[0]).getInt();
+      for (int64_t &place : places)
+        place += first;
+      return slice.getSource();
+    }
+    auto shuffle = from.getDefiningOp<vector::ShuffleOp>();
+    if (!shuffle || shuffle.getV1() != shuffle.getV2())
+      return {};
+    int64_t size = shuffle.getV1VectorType().getNumElements();
+    for (int64_t &place : places)
+      place = shuffle.getMask()[place] % size;
+    return shuffle.getV1();
+  };
+  while (Value before = trace())
+    from = before;
+  auto rounded = from.getDefiningOp<arith::TruncFOp>();
+  if (!rounded)
+    return vector::ShuffleOp::create(b, loc, lhs, lhs, order);
+  Value exact = vector::ShuffleOp::create(b, loc, rounded.getIn(),
+                                          rounded.getIn(), places);
+  auto result = cast<arith::TruncFOp>(b.clone(*rounded));
+  result.getInMutable().assign(exact);
+  result.getOut().setType(cast<VectorType>(lhs.getType()));
+  return result;
+}
+
+/// Whether all elements are the same number.
+static bool isSplat(Value vector) {
+  while (auto slice = vector.getDefiningOp<vector::ExtractStridedSliceOp>())
+    vector = slice.getSource();
+  return vector.getDefiningOp<vector::BroadcastOp>() != nullptr;
+}
+
 /// Two instructions, of the even and of the odd columns.
 static Value emitWideMma(OpBuilder &b, Location loc, Value lhs, Value rhs,
                          Value acc) {
@@ -142,8 +184,15 @@ static Value emitWideMma(OpBuilder &b, Location loc, Value lhs, Value rhs,
     return vector::ShuffleOp::create(b, loc, vector, vector, elements);
   };
   auto type = cast<VectorType>(rhs.getType());
-  if (!hasFloats8(lhs))
+  // Of four neighbours along the sum, emitNaturals() makes pairs of every other
+  // one, which are as good for what is the same everywhere.
+  bool pairsOthers = !hasFloats8(rhs) || isSplat(rhs);
+  if (hasFloats8(rhs) && !hasFloats8(lhs))
     rhs = tile::widen(b, loc, rhs, getElementTypeOrSelf(lhs));
+  if (pairsOthers) {
+    lhs = reorder(b, loc, lhs, {0, 4, 2, 6, 1, 5, 3, 7});
+    rhs = slice(rhs, {0, 2, 1, 3, 4, 6, 5, 7});
+  }
   auto places = llvm::to_vector(llvm::seq(type.getNumElements()));
   ArrayRef<int64_t> all = places;
   Value even =
@@ -159,7 +208,8 @@ static Value emitWideMma(OpBuilder &b, Location loc, Value lhs, Value rhs,
 Value BaselineTarget::emitMma(OpBuilder &b, Location loc,
                               tile::MmaAtomAttr atom, Value lhs, Value rhs,
                               Value acc) const {
-  if (hasFloats8(rhs))
+  constexpr unsigned kNarrow = 8;
+  if (atom.getRhsType().getIntOrFloatBitWidth() == kNarrow)
     return emitWideMma(b, loc, lhs, rhs, acc);
   return emitMmaSync(b, loc, lhs, rhs, acc);
 }
@@ -383,6 +433,8 @@ static Value readBytesByColumns(OpBuilder &b, Location loc,
 
 Value BaselineTarget::emitSharedRead(OpBuilder &b, Location loc,
                                      const SharedRead &read) const {
+  if (Value bytes = readByteMatrices(b, loc, read))
+    return bytes;
   if (readsBytesByColumns(read))
     return readBytesByColumns(b, loc, read);
   std::optional<bool> transposed = matchMatrices(read);

@@ -16,6 +16,9 @@ public:
   mlir::Value emitMma(mlir::OpBuilder &builder, mlir::Location loc,
                       tile::MmaAtomAttr atom, mlir::Value lhs, mlir::Value rhs,
                       mlir::Value acc) const override;
+  mlir::Value emitNaturals(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value bytes, bool upper, int64_t exponent,
+                           mlir::Type type) const override;
   mlir::Value emitSharedRead(mlir::OpBuilder &builder, mlir::Location loc,
                              const SharedRead &read) const override;
   mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
