@@ -88,6 +88,20 @@ static int64_t countResident(schedule::AttentionAttr schedule,
   return target.getSms() * schedule.getWorkgroupsPerSm();
 }
 
+/// The units in which a warp multiplies what is packed by `other`; none where
+/// the chip has none, or others do so.
+static ArrayRef<int64_t> getUnits(Type other, Type stored,
+                                  schedule::AttentionAttr schedule,
+                                  tile::TargetAttr target) {
+  if (schedule.getMmaWarps() > 1 || schedule.getWarpsN() > 1)
+    return {};
+  tile::MmaAtomAttr atom =
+      target.findAtom(other, stored, Float32Type::get(target.getContext()),
+                      tile::MmaScope::Warp);
+  return atom && atom.getUnitExponents() ? atom.getUnitExponents().asArrayRef()
+                                         : ArrayRef<int64_t>();
+}
+
 /// The sizes of the tiles of an op that can be outlined.
 static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                                        tile::TargetAttr target) {
@@ -127,6 +141,14 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
        llvm::zip_equal(findRegionTiles(op), problem.regionTiles))
     if (loadsRegionTile(problem, tile, schedule, target))
       regionTiles.push_back(read);
+  // Queries are scaled for the units of keys, where they are kept.
+  ArrayRef<int64_t> keyUnits, valueUnits;
+  if (op.getPackedKey() && schedule.getQInRegisters())
+    keyUnits = getUnits(problem.getMultipliedType(schedule),
+                        problem.getKeyType(), schedule, target);
+  if (op.getPackedValue())
+    valueUnits = getUnits(problem.getWeightType(), problem.getValueType(),
+                          schedule, target);
   bool batchesFirst =
       !regionTiles.empty() && llvm::all_of(regionTiles, isOfAllBatches);
   return KernelSizes{schedule.getBlockM(),
@@ -134,6 +156,9 @@ static FailureOr<KernelSizes> getSizes(attn::AttentionOp op,
                      padded.qk,
                      padded.v,
                      problem.getMultipliedType(schedule),
+                     keyUnits,
+                     valueUnits,
+                     atom.getN(),
                      hasRestagingRole(problem, schedule, target),
                      atom.getAcc().getPartialColumns().getShape(2)[1],
                      DeviceCache{target.getCache(), target.getCaches()},

@@ -13,6 +13,7 @@
 #include "NarrowRows.h"
 #include "OnlineSoftmax.h"
 #include "OperandFactors.h"
+#include "PackedUnits.h"
 #include "RegionTiles.h"
 #include "TilePlace.h"
 #include "Views.h"
@@ -25,8 +26,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace attune;
@@ -58,7 +57,7 @@ private:
         b, acc.getType(), lhs, rhs, acc, /*transpose_lhs=*/false, transposeRhs,
         getScope(), /*warps_n=*/1,
         /*lhs_through_shared=*/false, tile::MmaAtomAttr(), /*replicas=*/1,
-        isPacked);
+        isPacked, transposeRhs ? sizes.keyUnits : sizes.valueUnits);
     if (schedule.getMmaSchedule() == schedule::MmaSchedule::Priority)
       mma->setAttr(tile::TileDialect::kRaisePriorityAttrName, b.getUnitAttr());
     if (schedule.getMmaSchedule() == schedule::MmaSchedule::Groups)
@@ -83,8 +82,7 @@ private:
     return tile::LoadOp::create(
         b, type, buffer, ValueRange{row, constant(column)}, inBounds,
         b.getI64IntegerAttr(stages),
-        /*read_once=*/UnitAttr(),
-        /*role=*/StringAttr(),
+        /*read_once=*/UnitAttr(), /*role=*/StringAttr(),
         tile::EvictionAttr::get(b.getContext(), eviction));
   }
   /// Of keys and values: the other query tiles of a head read them as well.
@@ -155,8 +153,8 @@ private:
   RegionTiles regionTiles;
   std::optional<attn::Dropout> dropout;
   Value headsQ;
-  /// Of HalfRows; null where queries are multiplied as they are.
-  Value rowFactors;
+  /// None where queries are multiplied as they are.
+  std::optional<HalfRows> halves;
   /// Of the block; rows of the role that restages.
   KeyRows keyRows;
   /// Of the elements of each row, by which the zero points of keys are
@@ -210,19 +208,18 @@ SmallVector<Value, 2> BodyBuilder::queryTiles() {
         return query;
       });
   querySums = factors.shiftsScores() ? sumRows(b, tiles) : Value();
-  rowFactors = {};
-  if (sizes.multipliedType == element)
+  halves.reset();
+  if (sizes.multipliedType == element && sizes.keyUnits.empty())
     return tiles;
-  HalfRows halves(b, tiles);
-  rowFactors = halves.factors;
-  return halves.parts;
+  halves.emplace(b, tiles, sizes.keyUnits);
+  return halves->parts;
 }
 
 Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
   auto type = cast<TileType>(scores.getType());
   bool takesUnscaled = OnlineSoftmax::takesUnscaled(op);
-  if (rowFactors)
-    scores = b.scaleRows(scores, rowFactors);
+  if (halves)
+    scores = b.scaleRows(scores, halves->factors);
   bool multiplies =
       factors.ofScores() && !(takesUnscaled && factors.getOfAllScores());
   if (takesUnscaled && !multiplies && !querySums)
@@ -292,10 +289,9 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
   bool hasRegion = asksRegion && op.hasMask();
   if (blocks->wholeBlocks && !hasRegion)
     return scores;
-  SmallVector<Value> inputs;
+  SmallVector<Value> inputs{scores};
   if (hasRegion)
-    inputs = regionTiles.get(op.getMask());
-  inputs.insert(inputs.begin(), scores);
+    llvm::append_range(inputs, regionTiles.get(op.getMask()));
   return b.map(
       type, inputs,
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
@@ -347,7 +343,9 @@ SoftmaxState BodyBuilder::step(Value block, ValueRange queries,
           regionTiles.load(b, sizes.blockM, sizes.blockN, at.firstRow,
                            place.first);
           OperandFactors::handOver(b, keyRows);
-          scores = b.fill(scoreType, 0);
+          scores = halves && halves->biases
+                       ? b.broadcast(halves->biases, scoreType)
+                       : b.fill(scoreType, 0);
         }
         tile::MmaOp product =
             multiply(queries.front(), key, scores, /*transposeRhs=*/true);
@@ -402,6 +400,8 @@ SmallVector<Value, 2> BodyBuilder::valueTiles(ValueRange keys, Value row) {
 
 void BodyBuilder::addProducts(Value weights, ValueRange values,
                               SoftmaxState &state) {
+  if (state.counts)
+    state.counts = addCounts(b, weights, state.counts);
   bool hasRoles = hasScoreRole(schedule);
   if (hasRoles)
     weights = softmax.handOver(weights);

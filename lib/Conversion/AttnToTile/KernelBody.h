@@ -56,6 +56,11 @@ struct KernelSizes {
   int64_t blockM, blockN, headDimQK, headDimV;
   /// AttentionProblem::getMultipliedType().
   mlir::Type multipliedType;
+  /// In which units packed keys and values are multiplied (tile.mma); none
+  /// where they are as they are.
+  llvm::ArrayRef<int64_t> keyUnits, valueUnits;
+  /// Columns that an MMA has at least.
+  int64_t countColumns;
   /// hasRestagingRole().
   bool restages;
   /// Lanes that share a row of the accumulator, each with a sum of its own.

@@ -2,6 +2,7 @@
 
 #include "NarrowRows.h"
 #include "GradientRows.h"
+#include "PackedUnits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -241,7 +242,8 @@ Value attune::widen(TileBuilder &b, Value tile) {
              });
 }
 
-HalfRows::HalfRows(TileBuilder &b, ArrayRef<Value> rows) {
+HalfRows::HalfRows(TileBuilder &b, ArrayRef<Value> rows,
+                   ArrayRef<int64_t> units) {
   SmallVector<Value, 2> singles;
   Value amounts;
   for (Value part : rows) {
@@ -252,7 +254,7 @@ HalfRows::HalfRows(TileBuilder &b, ArrayRef<Value> rows) {
   // Powers of 2 as bits: the exponent alone, up to that whose reciprocal is
   // normal. Rows of numbers that are not become 0, as their products would.
   constexpr int32_t kExponent = 0x7f800000, kLargest = 0x7e800000,
-                    kReciprocal = 0x7f000000;
+                    kLargestOfUnits = 0x7a000000, kReciprocal = 0x7f000000;
   auto mapBits = [&](Value numbers,
                      function_ref<Value(ImplicitLocOpBuilder &, Value)> body) {
     return map(b, numbers.getType(), numbers,
@@ -268,7 +270,10 @@ HalfRows::HalfRows(TileBuilder &b, ArrayRef<Value> rows) {
   };
   factors = mapBits(amounts, [&](ImplicitLocOpBuilder &inner, Value bits) {
     Value exponent = arith::AndIOp::create(inner, bits, word(inner, kExponent));
-    return arith::MinUIOp::create(inner, exponent, word(inner, kLargest))
+    // What the units of the other operand make of it is a float as well.
+    return arith::MinUIOp::create(
+               inner, exponent,
+               word(inner, units.empty() ? kLargest : kLargestOfUnits))
         .getResult();
   });
   Value reciprocals =
@@ -278,14 +283,25 @@ HalfRows::HalfRows(TileBuilder &b, ArrayRef<Value> rows) {
       });
   Type f16 = b.getF16Type();
   for (Value part : singles) {
-    auto type = cast<TileType>(part.getType());
-    parts.push_back(map(
-        b, type.withElementType(f16), {part, b.broadcast(reciprocals, type)},
-        [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
-          return arith::TruncFOp::create(
-              inner, f16, arith::MulFOp::create(inner, args[0], args[1]));
-        }));
+    part = b.scaleRows(part, reciprocals);
+    if (!units.empty())
+      part = scaleForUnits(b, part, units);
+    parts.push_back(
+        map(b, cast<TileType>(part.getType()).withElementType(f16), part,
+            [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+              return arith::TruncFOp::create(inner, f16, args[0]);
+            }));
   }
+  if (units.empty())
+    return;
+  factors = map(b, factors.getType(), factors,
+                [&](ImplicitLocOpBuilder &inner, ValueRange args) -> Value {
+                  return arith::MulFOp::create(
+                      inner, args[0], number(inner, getUnitOfScaled(units)));
+                });
+  biases = sumRows(b, llvm::map_to_vector<2>(parts, [&](Value part) {
+                     return getBiases(b, widen(b, part), units);
+                   }));
 }
 
 LaneRows::LaneRows(int64_t width, unsigned bits, int64_t lanes) {

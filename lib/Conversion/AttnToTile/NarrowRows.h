@@ -51,10 +51,16 @@ mlir::Value widen(TileBuilder &b, mlir::Value tile);
 /// amount one from 1 on, but less than 2, so that bf16 lose no more than what
 /// is less than 2^-14 of that; and by what each row's products are to be
 /// multiplied for it.
+///
+/// With the units of packed bytes that they are multiplied with, of one part,
+/// columns are scaled to have one unit, as large as f16 has room for; and
+/// `biases` are to be added to products, for the numbers that are multiplied
+/// are more than the integers.
 struct HalfRows {
-  HalfRows(TileBuilder &b, mlir::ArrayRef<mlir::Value> parts);
+  HalfRows(TileBuilder &b, mlir::ArrayRef<mlir::Value> parts,
+           mlir::ArrayRef<int64_t> units);
   llvm::SmallVector<mlir::Value, 2> parts;
-  mlir::Value factors;
+  mlir::Value factors, biases;
 };
 
 /// How rows are dealt to the lanes of a warp, which read 16 bytes each.

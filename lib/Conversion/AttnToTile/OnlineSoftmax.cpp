@@ -16,6 +16,7 @@
 // summed up is only then multiplied by exp2 of its growth (FlashAttention-4).
 
 #include "OnlineSoftmax.h"
+#include "PackedUnits.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -40,6 +41,10 @@ static Value constantF32(OpBuilder &builder, Location loc, double value) {
 
 static Value maximum(OpBuilder &inner, Location loc, ValueRange args) {
   return arith::MaxNumFOp::create(inner, loc, args[0], args[1]);
+}
+
+static Value multiply(OpBuilder &inner, Location loc, ValueRange args) {
+  return arith::MulFOp::create(inner, loc, args[0], args[1]);
 }
 
 static math::Exp2Op exp2(OpBuilder &inner, Location loc, Value exponent) {
@@ -137,10 +142,7 @@ static int64_t getLag(attn::AttentionOp op) {
 
 Value TileBuilder::scaleRows(Value tile, Value factors) {
   auto type = cast<TileType>(tile.getType());
-  return map(type, {tile, broadcast(factors, type)},
-             [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-               return arith::MulFOp::create(inner, loc, args[0], args[1]);
-             });
+  return map(type, {tile, broadcast(factors, type)}, multiply);
 }
 
 OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
@@ -150,7 +152,12 @@ OnlineSoftmax::OnlineSoftmax(TileBuilder &builder, attn::AttentionOp op,
       sumType(TileType::get({sizes.blockM, sizes.partialSums}, b.getF32Type())),
       accType(TileType::get({sizes.blockM, sizes.outputParts.front().count},
                             b.getF32Type())),
+      countType(
+          TileType::get({sizes.blockM, sizes.countColumns}, b.getF32Type())),
       parts(sizes.outputParts), raisesApart(sizes.raisesApart),
+      units(sizes.valueUnits),
+      sumsCounts(!units.empty() && !attn::scalesValuesByKey(op) &&
+                 !op.getDropout()),
       unit(getUnit(op)), lag(getLag(op)),
       bias(std::max<int64_t>(getLargestPower(attn::getWeightType(op)) - lag,
                              0)) {}
@@ -188,6 +195,8 @@ SoftmaxState OnlineSoftmax::start() {
     state.shift = b.fill(rowType, 0);
   if (attn::getValueZeros(op) == attn::ValueZeros::Summed)
     state.zeros = b.fill(sumType, 0);
+  if (!units.empty())
+    state.counts = b.fill(countType, 0);
   return state;
 }
 
@@ -200,7 +209,7 @@ Value OnlineSoftmax::rescale(Value acc, Value factors, Value isWanted) {
   if (!isWanted)
     return b.scaleRows(acc, factors);
   auto branch =
-      scf::IfOp::create(b, accType, isWanted, /*withElseRegion=*/true);
+      scf::IfOp::create(b, acc.getType(), isWanted, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(b, b.scaleRows(acc, factors));
@@ -292,8 +301,9 @@ void OnlineSoftmax::raiseApart(Value scores, SoftmaxState &state) {
   state.sum = b.scaleRows(state.sum, factor);
   for (Value &acc : state.accs)
     acc = b.scaleRows(acc, factor);
-  if (state.zeros)
-    state.zeros = b.scaleRows(state.zeros, factor);
+  for (Value *sums : {&state.zeros, &state.counts})
+    if (*sums)
+      *sums = b.scaleRows(*sums, factor);
   scf::YieldOp::create(b, state.getValues());
   state = state.with(branch.getResults());
 }
@@ -362,17 +372,21 @@ Value OnlineSoftmax::takeBlock(Value scores, SoftmaxState &state,
                                 inner.getI64IntegerAttr(share));
               return weight;
             });
-  // The sum begins with what is rescaled: with the longest way ahead of it, the
-  // factor is computed before the weights, and products with it, of which the
-  // output takes one an element, run beside the exponentials.
-  Value before = factors ? b.scaleRows(state.sum, factors) : state.sum;
-  state.sum = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add,
-                                     weights, before);
+  if (!sumsCounts) {
+    // The sum begins with what is rescaled: with the longest way ahead of it,
+    // the factor is computed before the weights, and products with it, of which
+    // the output takes one an element, run beside the exponentials.
+    Value before = factors ? b.scaleRows(state.sum, factors) : state.sum;
+    state.sum = tile::ReduceOp::create(b, sumType, tile::ReductionKind::Add,
+                                       weights, before);
+  }
   if (factors) {
     if (parts.size() == 1)
       rescaleOutput(state, factors, outgrown);
     if (state.zeros)
       state.zeros = b.scaleRows(state.zeros, factors);
+    if (state.counts)
+      state.counts = rescale(state.counts, factors, outgrown);
   }
   state.max = max;
   weights = roundWeights(weights, factor, isKept);
@@ -426,7 +440,7 @@ Value OnlineSoftmax::roundWeights(Value weights, ColumnBody factor,
                                           isKept(inner, loc, args.take_back(2)),
                                           exact, constantF32(inner, loc, 0));
         auto weight = arith::TruncFOp::create(inner, loc, weightType, exact);
-        if (bias)
+        if (bias || sumsCounts)
           return weight;
         // The sum tells of NaN.
         weight->setAttr(tile::TileDialect::kLooseRoundingAttrName,
@@ -436,8 +450,13 @@ Value OnlineSoftmax::roundWeights(Value weights, ColumnBody factor,
 }
 
 void OnlineSoftmax::complete(SoftmaxState &state) {
-  state.sum =
-      tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, state.sum);
+  if (state.counts)
+    state.counts = tile::ReduceOp::create(b, rowType, tile::ReductionKind::Max,
+                                          state.counts);
+  state.sum = sumsCounts ? state.counts
+                         : tile::ReduceOp::create(
+                               b, rowType, tile::ReductionKind::Add, state.sum)
+                               .getResult();
   if (state.zeros)
     state.zeros = tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add,
                                          state.zeros);
@@ -481,12 +500,9 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
         return math::FmaOp::create(inner, loc, args[0], args[1], weight);
       });
   rescaleOutput(state, factors, /*outgrown=*/Value());
-  if (state.zeros)
-    state.zeros =
-        b.map(rowType, {state.zeros, factors},
-              [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                return arith::MulFOp::create(inner, loc, args[0], args[1]);
-              });
+  for (Value *sums : {&state.zeros, &state.counts})
+    if (*sums)
+      *sums = b.map(rowType, {*sums, factors}, multiply);
   state.max = max;
 }
 
@@ -555,7 +571,9 @@ SmallVector<Value> OnlineSoftmax::normalize(const SoftmaxState &state,
   }
   SmallVector<Value> results;
   for (auto [acc, part] : llvm::zip_equal(state.accs, parts))
-    results.push_back(divide(acc, part.first, inverse, shares));
+    results.push_back(
+        divide(state.counts ? dropUnits(b, acc, state.counts, units) : acc,
+               part.first, inverse, shares));
   return results;
 }
 

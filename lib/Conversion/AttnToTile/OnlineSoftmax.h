@@ -62,12 +62,15 @@ struct SoftmaxState {
   /// The sum of weights times the zero points of their values, by lane; null
   /// where nothing is subtracted for each key.
   mlir::Value zeros{};
+  /// The sum of weights as they are multiplied with packed values in units, the
+  /// same in all columns of a tile; null where they are not.
+  mlir::Value counts{};
 
   /// What a loop carries, and back.
   llvm::SmallVector<mlir::Value> getValues() const {
     llvm::SmallVector<mlir::Value> values{max, sum};
     llvm::append_range(values, accs);
-    for (mlir::Value optional : {shift, zeros})
+    for (mlir::Value optional : {shift, zeros, counts})
       if (optional)
         values.push_back(optional);
     return values;
@@ -80,7 +83,8 @@ struct SoftmaxState {
     values = values.drop_front(accs.size());
     for (auto [own, there] :
          {std::pair<mlir::Value *, mlir::Value>{&state.shift, shift},
-          {&state.zeros, zeros}})
+          {&state.zeros, zeros},
+          {&state.counts, counts}})
       if (there) {
         *own = values.front();
         values = values.drop_front();
@@ -179,9 +183,13 @@ private:
   attn::AttentionOp op;
   schedule::AttentionAttr schedule;
   /// `accType` has the columns of one of `parts`.
-  tile::TileType rowType, sumType, accType;
+  tile::TileType rowType, sumType, accType, countType;
   ColumnParts parts;
   bool raisesApart;
+  /// Those of packed values, or none; and whether the sum of a row is that of
+  /// `counts`.
+  llvm::ArrayRef<int64_t> units;
+  bool sumsCounts;
   /// What a score is multiplied by to be an exponent of 2.
   double unit;
   /// The same of a tile that has a factor, and what follows from it; null where
