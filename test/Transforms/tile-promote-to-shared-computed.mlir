@@ -60,6 +60,33 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What is added in turns is handed over to a role that waits, and goes on when the slot has been read.
+  // CHECK-LABEL: gpu.func @ordered
+  // CHECK: %[[SUMS:.+]] = tile.channel : <16x32xf32, stages = 1, swizzle_atom = 32>
+  // CHECK: scf.for %[[I:[^ ]+]] =
+  // CHECK: %[[O:.+]] = tile.mma
+  // CHECK-NEXT: tile.put_tile %[[SUMS]][%[[I]]], %[[O]]
+  // CHECK-NEXT: tile.ordered %{{.+}}[%[[I]]] turn %{{.+}} of %{{.+}} role "store" {
+  // CHECK-NEXT:   %[[PUT:.+]] = tile.get %[[SUMS]][%[[I]]]
+  // CHECK-NEXT:   %[[STORED:.+]] = tile.store_async %[[PUT]], %{{.+}} accumulate :
+  // CHECK-NEXT:   tile.wait_reads %[[STORED]]
+  // CHECK-NEXT:   tile.release %[[SUMS]][%[[I]]]
+  // CHECK-NEXT: }
+  gpu.func @ordered(%vm: memref<64x32xf16>, %x: f16, %acc: !tile.tile<16x32xf32, registers>, %out: memref<16x32xf32>, %turns: memref<?xi32>, %turn: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<64x32xf16> -> !q
+    scf.for %i = %c0 to %c9 step %c1 {
+      %p = tile.fill %x : f16 -> !p
+      %o = tile.mma %p, %v, %acc transpose_lhs scope warpgroup lhs_through_shared : !p, !q, !tile.tile<16x32xf32, registers>
+      tile.ordered %turns[%i] turn %turn of %c9 role "store" {
+        tile.store %o, %out[%c0, %c0] accumulate path buffer : !tile.tile<16x32xf32, registers>, memref<16x32xf32>
+      } : memref<?xi32>
+    }
+    gpu.return
+  }
+
   // An MMA that may still run in the next turn reads one place, which is written between barriers.
   // CHECK-LABEL: gpu.func @carried
   // CHECK-NOT: tile.alternate

@@ -54,3 +54,20 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     }
   }
 }
+
+// -----
+
+module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
+  shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
+  copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
+  gpu.module @kernels {
+    // Those who compute would wait themselves.
+    gpu.func @order_of_no_role(%o: !tile.tile<64x32xf32, registers>, %om: memref<64x32xf32>, %turns: memref<?xi32>, %i: index) kernel {
+      tile.ordered %turns[%i] turn %i of %i {
+        // expected-error @below {{expects 'tile.ordered' with a role that stores a tile by way of a buffer, to a view that ends where its tensor does}}
+        tile.store %o, %om[%i, %i] accumulate path buffer : !tile.tile<64x32xf32, registers>, memref<64x32xf32>
+      } : memref<?xi32>
+      gpu.return
+    }
+  }
+}

@@ -196,3 +196,19 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+!channel = !tile.channel<16x32xf16, stages = 2, swizzle_atom = 32>
+gpu.module @kernels {
+  gpu.func @turns_of_all_threads(%m: memref<?x32xf16>, %turns: memref<?xi32>) kernel
+      attributes {tile.roles = [#tile.role<"compute", warps = 4>, #tile.role<"load", warps = 1, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c = tile.channel : !channel
+    tile.put %c[%c0], %m[%c0, %c0] : !channel, memref<?x32xf16>
+    // expected-error @below {{expects a role of which one thread runs the program, but got 'compute'}}
+    tile.ordered %turns[%c0] turn %c0 of %c0 role "compute" {
+    } : memref<?xi32>
+    gpu.return
+  }
+}

@@ -369,4 +369,52 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+gpu.module @turns {
+  // A role of one thread stores what another one puts, in its turns; it has the loop, the count of what is put and whose turn it is, and no more.
+  // CHECK-LABEL: gpu.func @in_turns
+  // CHECK: %[[C:.+]] = tile.channel
+  // CHECK: tile.specialize <"compute", warps = 4> {
+  // CHECK-NOT: tile.ordered
+  // CHECK:     scf.for
+  // CHECK:     tile.map
+  // CHECK:     tile.put_tile %[[C]]
+  // CHECK-NOT: tile.get
+  // CHECK: }, <"load", warps = 2, threads = one> {
+  // CHECK-NEXT: }, <"store", warps = 2, threads = one> {
+  // CHECK-NEXT: scf.for %[[J:[^ ]+]] =
+  // CHECK-NEXT:   %[[TURN:.+]] = arith.remui %[[J]]
+  // CHECK-NEXT:   tile.ordered %{{.+}}[%[[J]]] turn %[[TURN]] of %{{.+}} role "store" {
+  // CHECK-NEXT:     %[[PUT:.+]] = tile.get %[[C]][%[[J]]]
+  // CHECK-NEXT:     %[[STORED:.+]] = tile.store_async %[[PUT]]
+  // CHECK-NEXT:     tile.wait_reads %[[STORED]]
+  // CHECK-NEXT:     tile.release %[[C]][%[[J]]]
+  // CHECK-NEXT:   }
+  // CHECK-NEXT: }
+  // CHECK-NEXT: }
+  gpu.func @in_turns(%m: memref<?x32xf32>, %n: index, %turns: memref<?xi32>, %t: !tile.tile<16x32xf32, registers>) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.roles = [
+        #tile.role<"compute", warps = 4>, #tile.role<"load", warps = 2, threads = one>, #tile.role<"store", warps = 2, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = tile.channel : !tile.channel<16x32xf32, stages = 1, swizzle_atom = 32>
+    %all = scf.for %j = %c0 to %n step %c1 iter_args(%a = %t) -> !tile.tile<16x32xf32, registers> {
+      %sum = tile.map(%a) {
+      ^bb0(%x: f32, %row: index, %column: index):
+        %z = arith.addf %x, %x : f32
+        tile.yield %z : f32
+      } : (!tile.tile<16x32xf32, registers>) -> !tile.tile<16x32xf32, registers>
+      %turn = arith.remui %j, %n : index
+      tile.put_tile %c[%j], %sum : !tile.channel<16x32xf32, stages = 1, swizzle_atom = 32>, !tile.tile<16x32xf32, registers>
+      tile.ordered %turns[%j] turn %turn of %n role "store" {
+        %put = tile.get %c[%j] : !tile.channel<16x32xf32, stages = 1, swizzle_atom = 32> -> !tile.tile<16x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
+        %stored = tile.store_async %put, %m[%j, %c0] accumulate : !tile.tile<16x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>, memref<?x32xf32>
+        tile.wait_reads %stored : !tile.token
+        tile.release %c[%j] : !tile.channel<16x32xf32, stages = 1, swizzle_atom = 32>
+      } : memref<?xi32>
+      scf.yield %sum : !tile.tile<16x32xf32, registers>
+    }
+    gpu.return
+  }
+}
 }

@@ -52,13 +52,18 @@ public:
   virtual void load(mlir::OpBuilder &builder, mlir::Location loc,
                     const TMABoxCopy &copy) const = 0;
   /// Issues the copy of a TMA box to its tensor, by one thread, which alone can
-  /// wait for it: until all that it stored has been read. Or its addition to
-  /// what is there, of each number atomically.
+  /// wait for it: until all that it stored has been read, or `complete`, until
+  /// it is there for others as what the thread itself writes. Or its addition
+  /// to what is there, of each number atomically.
   virtual void store(mlir::OpBuilder &builder, mlir::Location loc,
                      const TMABox &box, bool accumulate,
                      tile::Eviction eviction) const = 0;
-  virtual void waitStores(mlir::OpBuilder &builder,
-                          mlir::Location loc) const = 0;
+  virtual void waitStores(mlir::OpBuilder &builder, mlir::Location loc,
+                          bool complete = false) const = 0;
+  /// Lets what the thread asks this engine to do to global memory behind it
+  /// come after what the thread has seen there.
+  virtual void followGlobal(mlir::OpBuilder &builder,
+                            mlir::Location loc) const = 0;
 
   /// Stores four 8x8 matrices of 16-bit elements, of which a lane holds one
   /// word each: the two elements 2 * (lane mod 4) of row lane / 4. Lane l gives

@@ -4,13 +4,16 @@
 // ones behind. Its fences order what it has seen of the other threads, at the
 // barriers where they meet, before its count, and what they do after the count
 // that it waited for: so what a workgroup adds is there before the next one
-// starts to. Atomic operations alone do not order others on every chip.
+// starts to. Atomic operations alone do not order others on every chip. In a
+// role of one thread there is nobody to meet, and what the copy engine stores
+// is waited for until it is there, not only until it has been read.
 //
 // tile.join: one thread counts, with fences likewise, and leaves to the others
 // what it has found in a word of workgroup memory.
 
 #include "KernelContext.h"
 #include "SharedMemory.h"
+#include "attune/Target/CopyEngine.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -28,6 +31,8 @@ struct OrderedPattern : KernelPattern<tile::OrderedOp> {
   LogicalResult
   matchAndRewrite(tile::OrderedOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+  /// By the one thread of a role.
+  void orderCopies(tile::OrderedOp op, ConversionPatternRewriter &b) const;
 };
 
 struct JoinPattern : KernelPattern<tile::JoinOp> {
@@ -82,9 +87,50 @@ static void spin(OpBuilder &b, Location loc, Value counter, Value index,
       });
 }
 
+/// Lets the next one start behind what this one has done, and starts the count
+/// anew behind the last of `all`.
+static void leave(OpBuilder &b, tile::OrderedOp op, StringRef scope,
+                  Value all) {
+  Location loc = op.getLoc();
+  LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, scope);
+  Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+  Value left = memref::AtomicRMWOp::create(b, loc, arith::AtomicRMWKind::addi,
+                                           one, op.getCounter(), op.getIndex());
+  Value now = arith::AddIOp::create(b, loc, left, one);
+  Value isLast =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, now, all);
+  auto resets = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false);
+  OpBuilder inner = resets.getThenBodyBuilder();
+  memref::StoreOp::create(inner, loc,
+                          arith::ConstantIntOp::create(inner, loc, 0, 32),
+                          op.getCounter(), op.getIndex());
+}
+
+void OrderedPattern::orderCopies(tile::OrderedOp op,
+                                 ConversionPatternRewriter &b) const {
+  Location loc = op.getLoc();
+  StringRef scope = context.model->getDeviceScope();
+  const CopyEngine &engine = *context.model->getCopyEngine();
+  auto count = [&](Value turns) {
+    return arith::IndexCastOp::create(b, loc, b.getI32Type(), turns);
+  };
+  spin(b, loc, op.getCounter(), op.getIndex(), count(op.getTurn()));
+  LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, scope);
+  engine.followGlobal(b, loc);
+  Value all = count(op.getTurns());
+  b.inlineBlockBefore(&op.getBody().front(), op);
+  engine.waitStores(b, loc, /*complete=*/true);
+  leave(b, op, scope, all);
+  b.eraseOp(op);
+}
+
 LogicalResult
 OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const {
+  if (isOfOneThread(op)) {
+    orderCopies(op, b);
+    return success();
+  }
   Location loc = op.getLoc();
   StringRef scope = context.model->getDeviceScope();
   // Each warpgroup of a role counts for itself.
@@ -111,19 +157,7 @@ OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
   threads.meet();
   auto leaves = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
   OpBuilder inner = leaves.getThenBodyBuilder();
-  LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
-  Value one = arith::ConstantIntOp::create(inner, loc, 1, 32);
-  Value left =
-      memref::AtomicRMWOp::create(inner, loc, arith::AtomicRMWKind::addi, one,
-                                  op.getCounter(), op.getIndex());
-  Value now = arith::AddIOp::create(inner, loc, left, one);
-  Value isLast =
-      arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::eq, now, all);
-  auto resets = scf::IfOp::create(inner, loc, isLast, /*withElseRegion=*/false);
-  inner = resets.getThenBodyBuilder();
-  memref::StoreOp::create(inner, loc,
-                          arith::ConstantIntOp::create(inner, loc, 0, 32),
-                          op.getCounter(), op.getIndex());
+  leave(inner, op, scope, all);
   b.eraseOp(op);
   return success();
 }

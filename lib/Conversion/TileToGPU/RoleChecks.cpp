@@ -115,13 +115,15 @@ LogicalResult attune::checkBarrier(tile::BarrierOp op,
   return tile::getRole(op) ? checkBarriers(op, context) : success();
 }
 
-/// The warps meet in it.
+/// The warps meet in it, or one thread waits for its own copies.
 LogicalResult attune::checkOrdered(tile::OrderedOp op) {
-  tile::RoleAttr role = tile::getRole(op);
-  if (!role || role.getThreads() == tile::RoleThreads::All)
+  if (isOfOneThread(op))
     return success();
-  return op.emitOpError()
-         << "expects to stand in a role of which all threads run the program";
+  for (auto store : op.getBody().getOps<tile::StoreAsyncOp>())
+    return store.emitOpError() << "expects to stand in a role of which one "
+                                  "thread runs the program, for it is in "
+                                  "'tile.ordered'";
+  return success();
 }
 
 /// One barrier is that of all who come to it.

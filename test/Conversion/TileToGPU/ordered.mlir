@@ -9,6 +9,10 @@
 !out = memref<128x4xf32>
 #of_both = #tile.layout<registers = [[4, 1, 1]], lanes = [[32, 0, 1]], warps = [[8, 0, 32]]>
 !both = !tile.tile<256x4xf32, registers, #of_both>
+#of_mma = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [4, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]], warps = [[4, 0, 16]]>
+!sums = !tile.tile<64x32xf32, registers, #of_mma>
+!channel = !tile.channel<64x32xf32, stages = 1, swizzle_atom = 32>
+!shared = !tile.tile<64x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
 
 module attributes {gpu.container_module} {
 gpu.module @kernels {
@@ -97,6 +101,46 @@ gpu.module @kernels {
         tile.store %tile, %out[%c0, %c0] accumulate : !both, memref<256x4xf32>
       } : memref<?xi32>
     }, #tile.role<"load", warps = 4, threads = one> {
+    }
+    gpu.return
+  }
+
+  // One thread meets nobody: it waits in front of the tile, lets the copy engine come after that, frees the slot when it has been read, and counts
+  // when the sums are there.
+  // CHECK-LABEL: gpu.func @copies
+  // CHECK-SAME:    %[[COUNTERS:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[TURN:[^ ]+]]: index, %[[TURNS:[^ ]+]]: index
+  // CHECK:         nvvm.elect.sync
+  // CHECK:         %[[BEFORE:.+]] = arith.index_cast %[[TURN]] : index to i32
+  // CHECK:         scf.while : () -> () {
+  // CHECK:           arith.cmpi ult, %{{.+}}, %[[BEFORE]]
+  // CHECK:         llvm.fence syncscope("device") acq_rel
+  // CHECK-NEXT:    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.global>}
+  // CHECK-NOT:     barrier
+  // CHECK:         nvvm.mbarrier.try_wait.parity
+  // CHECK:         nvvm.cp.async.bulk.tensor.reduce
+  // CHECK:         nvvm.cp.async.bulk.wait_group 0 {read}
+  // CHECK:         nvvm.mbarrier.arrive
+  // CHECK:         nvvm.cp.async.bulk.wait_group 0
+  // CHECK-NOT:     read
+  // CHECK:         llvm.fence syncscope("device") acq_rel
+  // CHECK:         memref.atomic_rmw addi
+  // CHECK:         scf.if
+  // CHECK:           memref.store %{{.+}}, %[[COUNTERS]][%[[I]]]
+  gpu.func @copies(%counters: memref<?xi32>, %i: index, %turn: index, %turns: index, %out: memref<64x32xf32>) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %channel = tile.channel at 0 barriers at 8192 : !channel
+    tile.specialize #tile.role<"compute", warps = 4> {
+      %zero = arith.constant 0.0 : f32
+      %tile = tile.fill %zero : f32 -> !sums
+      tile.put_tile %channel[%c0], %tile : !channel, !sums
+    }, #tile.role<"store", warps = 4, threads = one> {
+      tile.ordered %counters[%i] turn %turn of %turns {
+        %sums = tile.get %channel[%c0] : !channel -> !shared
+        %stored = tile.store_async %sums, %out[%c0, %c0] accumulate : !shared, memref<64x32xf32>
+        tile.wait_reads %stored : !tile.token
+        tile.release %channel[%c0] : !channel
+      } : memref<?xi32>
     }
     gpu.return
   }

@@ -126,7 +126,7 @@ func.func @paged_rows_of_no_pages(%m: memref<?x64xf16>, %table: memref<?xi32>, %
 
 func.func @ordered_effects(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index) {
   tile.ordered %counters[%i] turn %i of %i {
-    // expected-error @below {{'tile.load' op expects to have no effects on memory in 'tile.ordered', where 'tile.store' alone may}}
+    // expected-error @below {{'tile.load' op expects to have no effects on memory in 'tile.ordered', where 'tile.store' alone may, and copies of what is put}}
     %tile = tile.load %m[%i, %i] : memref<?x64xf32> -> !tile.tile<32x64xf32, registers>
   } : memref<?xi32>
   return

@@ -98,6 +98,10 @@ func.func @ordered(%m: memref<?x64xf32>, %counters: memref<?xi32>, %i: index, %t
   tile.ordered %counters[%i] turn %t of %i {
     tile.store %tile, %m[%i, %i] accumulate : !tile.tile<32x64xf32, registers>, memref<?x64xf32>
   } {note} : memref<?xi32>
+  // CHECK:      tile.ordered %[[C]][%[[I]]] turn %[[T]] of %[[I]] role "store" {
+  // CHECK-NEXT: } : memref<?xi32>
+  tile.ordered %counters[%i] turn %t of %i role "store" {
+  } : memref<?xi32>
   return
 }
 

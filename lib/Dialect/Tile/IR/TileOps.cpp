@@ -85,10 +85,11 @@ LogicalResult StoreOp::verify() {
 
 LogicalResult OrderedOp::verifyRegions() {
   for (Operation &op : getBody().front())
-    if (!isa<StoreOp>(op) && !isMemoryEffectFree(&op))
+    if (!isa<StoreOp, GetOp, StoreAsyncOp, WaitReadsOp, ReleaseOp>(op) &&
+        !isMemoryEffectFree(&op))
       return op.emitOpError()
              << "expects to have no effects on memory in 'tile.ordered', "
-                "where 'tile.store' alone may";
+                "where 'tile.store' alone may, and copies of what is put";
   return success();
 }
 

@@ -257,7 +257,7 @@ static Operation *findLastRead(GetOp get) {
     Operation *reader = readers.pop_back_val();
     if (!seen.insert(reader).second)
       continue;
-    if (reader->getBlock() != block || isa<WaitReadsOp>(reader))
+    if (reader->getBlock() != block || isa<WaitReadsOp, StoreAsyncOp>(reader))
       return nullptr;
     if (isa<MmaAsyncOp>(reader))
       llvm::append_range(readers, reader->getUsers());

@@ -111,7 +111,45 @@ void StoresThroughShared::waitBefore(WriteOp write, Value token) {
   WaitReadsOp::create(b, write.getLoc(), token);
 }
 
+LogicalResult StoresThroughShared::lower(StoreOp store, OrderedOp ordered) {
+  Location loc = store.getLoc();
+  TileType type = store.getValue().getType();
+  if (!ordered.getRole() || store.getPath() != StorePath::Buffer ||
+      type.getRank() != 2 || !reachesEnds(store.getDestination()))
+    return store.emitOpError()
+           << "expects 'tile.ordered' with a role that stores a tile by way of "
+              "a buffer, to a view that ends where its tensor does";
+  // One slot: while it is stored, the next tile is computed.
+  auto channelType = ChannelType::get(type.getContext(), type.getShape(),
+                                      type.getElementType(), /*stages=*/1,
+                                      getSwizzleAtom(kernel, type));
+  Block &entry = kernel.getBody().front();
+  OpBuilder b(&entry, entry.begin());
+  Value channel = ChannelOp::create(b, loc, channelType,
+                                    /*offset=*/IntegerAttr(),
+                                    /*barriers=*/IntegerAttr());
+  b.setInsertionPoint(ordered);
+  Value element = numbers.get(b, loc, ordered->getParentOfType<scf::ForOp>());
+  // A count makes another loop, whose block is another.
+  b.setInsertionPoint(ordered);
+  PutTileOp::create(b, loc, channel, element, store.getValue(),
+                    store.getRoleAttr());
+  b.setInsertionPoint(store);
+  Value get = GetOp::create(b, loc, channelType.getTileType(), channel, element,
+                            /*pending=*/0);
+  auto stored = StoreAsyncOp::create(
+      b, loc, get, store.getDestination(), store.getIndices()[0],
+      store.getIndices()[1], store.getAccumulateAttr(), /*map=*/Value(),
+      store.getEvictionAttr());
+  WaitReadsOp::create(b, loc, stored);
+  ReleaseOp::create(b, loc, channel, element);
+  store.erase();
+  return success();
+}
+
 LogicalResult StoresThroughShared::lower(StoreOp store) {
+  if (auto ordered = dyn_cast<OrderedOp>(store->getParentOp()))
+    return lower(store, ordered);
   TileType type = store.getValue().getType();
   StorePath path = store.getPath();
   store.setPath(StorePath::Direct);

@@ -36,6 +36,8 @@ public:
   mlir::LogicalResult lower(StoreOp store);
 
 private:
+  /// Lets another role store it, which waits for its turn.
+  mlir::LogicalResult lower(StoreOp store, OrderedOp ordered);
   /// What goes through a buffer at the end of an iteration, so far.
   struct Turn {
     TileType type;

@@ -11,6 +11,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace attune::tile {
@@ -203,7 +204,7 @@ static LogicalResult checkPlan(gpu::GPUFuncOp kernel,
 /// The role that an op names; nothing where it names none, or cannot.
 static std::optional<StringRef> getNamedRole(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(op)
-      .Case<PutOp, PutTileOp, RestageOp, StoreOp>(
+      .Case<PutOp, PutTileOp, RestageOp, StoreOp, OrderedOp>(
           [](auto own) { return own.getRole(); })
       .Default([](Operation *) { return std::nullopt; });
 }
@@ -212,7 +213,7 @@ static std::optional<StringRef> getNamedRole(Operation *op) {
 static LogicalResult checkNames(Region &body, ArrayRef<RoleAttr> roles) {
   WalkResult result = body.walk([&](Operation *op) {
     std::optional<StringRef> name = getNamedRole(op);
-    bool isCopy = isa<PutOp>(op);
+    bool isCopy = isa<PutOp, OrderedOp>(op);
     RoleThreads threads = isCopy ? RoleThreads::One : RoleThreads::All;
     if (!name || llvm::any_of(roles, [&](RoleAttr role) {
           return role.getName() == *name && role.getThreads() == threads;
@@ -252,21 +253,33 @@ static LogicalResult copyPuts(SpecializeOp specialize, Region &whole) {
 }
 
 /// Gives each role of all threads what is its own of the whole program, which
-/// the first one of them has.
+/// the first one of them has, and to one of one thread what names it and is no
+/// put.
 static void divide(SpecializeOp specialize, Region &whole) {
-  SmallVector<std::pair<RoleAttr, Region *>> computing;
+  llvm::StringSet<> named;
+  whole.walk([&](OrderedOp op) {
+    if (op.getRole())
+      named.insert(*op.getRole());
+  });
+  SmallVector<std::pair<RoleAttr, Region *>> dividing;
   for (auto [i, program] : llvm::enumerate(specialize.getPrograms()))
-    if (specialize.getRole(i).getThreads() == RoleThreads::All)
-      computing.emplace_back(specialize.getRole(i), &program);
-  if (computing.size() == 1)
+    if (RoleAttr role = specialize.getRole(i);
+        role.getThreads() == RoleThreads::All || named.contains(role.getName()))
+      dividing.emplace_back(role, &program);
+  if (dividing.size() == 1)
     return;
-  for (auto [role, program] : llvm::drop_begin(computing)) {
+  for (auto [role, program] : dividing) {
+    if (program == &whole)
+      continue;
     program->getBlocks().clear();
     IRMapping mapping;
     whole.cloneInto(program, mapping);
   }
-  StringRef first = computing.front().first.getName();
-  for (auto [role, program] : computing)
+  const auto *found = llvm::find_if(dividing, [](auto &each) {
+    return each.first.getThreads() == RoleThreads::All;
+  });
+  StringRef first = found->first.getName();
+  for (auto [role, program] : dividing)
     keepSlice(*program, [&, role = role](Operation *op) {
       return getNamedRole(op).value_or(first) == role.getName();
     });

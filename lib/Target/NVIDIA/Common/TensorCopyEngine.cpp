@@ -103,10 +103,17 @@ void TensorCopyEngine::store(OpBuilder &b, Location loc, const TMABox &box,
       NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
 }
 
-void TensorCopyEngine::waitStores(OpBuilder &b, Location loc) const {
+void TensorCopyEngine::waitStores(OpBuilder &b, Location loc,
+                                  bool complete) const {
   NVVM::CpAsyncBulkCommitGroupOp::create(b, loc);
-  NVVM::CpAsyncBulkWaitGroupOp::create(b, loc, /*group=*/0,
-                                       /*read=*/b.getUnitAttr());
+  NVVM::CpAsyncBulkWaitGroupOp::create(
+      b, loc, /*group=*/0,
+      /*read=*/complete ? UnitAttr() : b.getUnitAttr());
+}
+
+void TensorCopyEngine::followGlobal(OpBuilder &b, Location loc) const {
+  NVVM::FenceProxyOp::create(b, loc, NVVM::ProxyKind::async_global,
+                             NVVM::SharedSpaceAttr());
 }
 
 void TensorCopyEngine::writeMatrices(OpBuilder &b, Location loc, Value buffer,

@@ -19,7 +19,10 @@ public:
             const TMABoxCopy &copy) const override;
   void store(mlir::OpBuilder &builder, mlir::Location loc, const TMABox &box,
              bool accumulate, tile::Eviction eviction) const override;
-  void waitStores(mlir::OpBuilder &builder, mlir::Location loc) const override;
+  void waitStores(mlir::OpBuilder &builder, mlir::Location loc,
+                  bool complete = false) const override;
+  void followGlobal(mlir::OpBuilder &builder,
+                    mlir::Location loc) const override;
   void writeMatrices(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value buffer, mlir::Value offset,
                      mlir::ValueRange words) const override;

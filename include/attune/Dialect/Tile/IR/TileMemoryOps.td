@@ -152,13 +152,22 @@ def Tile_OrderedOp : Tile_Op<"ordered", [SingleBlock, NoTerminator, MemoryEffect
     } : memref<?xi32>
     ```
 
-    **Errors**: an op in the body that has effects on memory and is no `tile.store`. By `convert-tile-to-gpu`: a role of which
-    one thread runs the program.
+    `role` names the role of which one thread runs the program that `tile-specialize-warps` gives the op to. `tile-promote-to-shared`
+    lets it store by the copy engine what other roles put for it, and release the slots: it alone waits, and they go on.
+
+    **Errors**: an op in the body that has effects on memory and is no `tile.store`, nor of the way by which the copy engine stores:
+    `tile.get`, `tile.store_async`, `tile.wait_reads` and `tile.release`. By `convert-tile-to-gpu`: `tile.store` in a role of which one
+    thread runs the program, and `tile.store_async` elsewhere.
   }];
-  let arguments = (ins MemRefRankOf<[I32], [1]>:$counter, Index:$index, Index:$turn, Index:$turns);
+  let arguments = (ins MemRefRankOf<[I32], [1]>:$counter, Index:$index, Index:$turn, Index:$turns, OptionalAttr<StrAttr>:$role);
   let regions = (region SizedRegion<1>:$body);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$counter, "::mlir::Value":$index, "::mlir::Value":$turn, "::mlir::Value":$turns), [{
+      build($_builder, $_state, counter, index, turn, turns, /*role=*/::mlir::StringAttr());
+    }]>
+  ];
   let assemblyFormat = [{
-    $counter `[` $index `]` `turn` $turn `of` $turns $body attr-dict `:` type($counter)
+    $counter `[` $index `]` `turn` $turn `of` $turns (`role` $role^)? $body attr-dict `:` type($counter)
   }];
   let hasRegionVerifier = 1;
 }
