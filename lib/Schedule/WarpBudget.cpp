@@ -78,12 +78,16 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
                            roles > 1 && i == 0 ? ofScores : registers.consumer,
                            tile::RoleThreads::All, teams));
   int64_t restaging = restages ? producing / 2 : 0,
-          loading = producing - restaging;
+          storing = stores ? producing / 2 : 0,
+          loading = producing - restaging - storing;
   if (restaging)
     all.push_back(makeRole("restage", restaging, registers.producer,
                            tile::RoleThreads::All, /*ofRole=*/1));
   all.push_back(makeRole("load", loading, registers.producer,
                          tile::RoleThreads::One, /*ofRole=*/1));
+  if (storing)
+    all.push_back(makeRole(kStoringRole, storing, registers.producer,
+                           tile::RoleThreads::One, /*ofRole=*/1));
   kernel->setAttr(Tile::kRolesAttrName, b.getArrayAttr(all));
 }
 

@@ -128,8 +128,77 @@ func.func @whole_atoms(%q: !wide, %lse: !lse) -> !wide {
   return %g : !wide
 }
 func.func @added_in_no_order(%q: !t, %lse: !lse) -> !t {
-  // expected-error @below {{fused-deterministic: expects form to be split for deterministic gradients, but got fused}}
+  // expected-error @below {{fused-deterministic: expects form to be ordered or split for deterministic gradients, but got fused}}
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) schedule(<form = fused, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @added_in_order(%q: !t, %lse: !lse) -> !t {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic causal(bottom_right) wrt(key) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @ordered_by_warps(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{fused-without-groups: expects form to be split where mma-warps is 1, but got ordered}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = ordered>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @nobody_waits(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{ordered-without-producer: expects producer-warps where form is ordered, but got 0}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @turns_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {
+  // expected-error @below {{ordered-lengths: expects form to be split for gradients of batches of different lengths, but got ordered}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) query_lengths(%lengths : tensor<?xi32>) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+// Whose turn it is has to be known from either side.
+func.func @turns_of_a_union(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{ordered-mask: expects a mask of comparisons of sums of positions, all of which hold, where form is ordered, for it tells whose turn it is, but got another one}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key)
+    mask (%b, %h, %m, %n) {
+      %c4 = arith.constant 4 : index
+      %sink = arith.cmpi slt, %n, %c4 : index
+      %past = arith.cmpi sge, %m, %n : index
+      %any = arith.ori %sink, %past : i1
+      attn.yield %any : i1
+    } schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @turns_of_documents(%q: !t, %lse: !lse, %of: tensor<64xi32>) -> !t {
+  // expected-error @below {{ordered-mask: expects a mask of comparisons}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key)
+    mask (%b, %h, %m, %n) {
+      %i = tensor.extract %of[%m] : tensor<64xi32>
+      %j = tensor.extract %of[%n] : tensor<64xi32>
+      %same = arith.cmpi eq, %i, %j : i32
+      attn.yield %same : i1
+    } schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @turns_of_every_third(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{ordered-mask: expects a mask of comparisons}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key)
+    mask (%b, %h, %m, %n) {
+      %c3 = arith.constant 3 : index
+      %part = arith.remui %n, %c3 : index
+      %sees = arith.cmpi sge, %m, %part : index
+      attn.yield %sees : i1
+    } schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @turns_of_a_band(%q: !t, %lse: !lse) -> !t {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q causal(bottom_right) wrt(key)
+    mask (%b, %h, %m, %n) {
+      %c40 = arith.constant 40 : i32
+      %i = arith.index_cast %m : index to i32
+      %j = arith.index_cast %n : index to i32
+      %d = arith.subi %i, %j : i32
+      %near = arith.cmpi slt, %d, %c40 : i32
+      %c60 = arith.constant 60 : index
+      %early = arith.cmpi slt, %n, %c60 : index
+      %both = arith.andi %near, %early : i1
+      attn.yield %both : i1
+    } schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
 func.func @ahead_without_producer(%q: !t, %lse: !lse) -> !t {

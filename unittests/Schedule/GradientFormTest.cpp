@@ -35,5 +35,6 @@ TEST(GradientFormTest, TheFusedOneAddsInNoOrder) {
   EXPECT_TRUE(haveEqualBits(""));
   EXPECT_TRUE(haveEqualBits("schedule(<form = split>)"));
   EXPECT_TRUE(haveEqualBits("schedule(<form = apart>)"));
+  EXPECT_TRUE(haveEqualBits("schedule(<form = ordered>)"));
   EXPECT_FALSE(haveEqualBits("schedule(<form = fused>)"));
 }

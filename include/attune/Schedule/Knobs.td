@@ -188,8 +188,9 @@ def Knob_QWorkgroupsPerSm : Knob<"qWorkgroupsPerSm", "q-workgroups-per-sm", 1, [
   "Workgroups of that kernel that must fit on one SM at a time; bounds the registers of a thread.">;
 
 def Knob_GradientForm : EnumKnob<"form", "form", "GradientForm",
-  [I32EnumCase<"Split", 0, "split">, I32EnumCase<"Fused", 1, "fused">, I32EnumCase<"Apart", 2, "apart">],
-  "Whether a kernel of its own sums the gradients of queries, or the one that owns keys adds its part of them to memory, in no order: then nothing is computed twice, but sums may differ in their last bits from run to run. With apart, those of keys and those of values have kernels of their own as well, for heads whose sums together are too large for the registers.">;
+  [I32EnumCase<"Split", 0, "split">, I32EnumCase<"Fused", 1, "fused">, I32EnumCase<"Apart", 2, "apart">,
+   I32EnumCase<"Ordered", 3, "ordered">],
+  "Whether a kernel of its own sums the gradients of queries, or the one that owns keys adds its part of them to memory, in no order: then nothing is computed twice, but sums may differ in their last bits from run to run. With ordered, it does so too, but tiles of keys come one after the other to each block of queries, so that sums have the same bits in every run. With apart, those of keys and those of values have kernels of their own as well, for heads whose sums together are too large for the registers.">;
 
 def Knob_ScoresAhead : Knob<"scoresAhead", "scores-ahead", 0, [0, 1],
   "1 starts the product of the next step's scores at the end of a step, so that it runs while sums are stored and warps wait for each other.">;

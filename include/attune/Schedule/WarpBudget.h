@@ -33,6 +33,9 @@ struct WarpBudget {
   /// Whether half of those that issue copies restage what these bring, where
   /// they are several.
   bool restages = false;
+  /// Whether half of those that issue copies store what those that compute
+  /// hand over, in their turns.
+  bool stores = false;
   /// Registers without which those that compute do not do: those that restage
   /// have what is left.
   int64_t needed = 0;
@@ -62,11 +65,12 @@ struct WarpBudget {
   int64_t getRegisterLimit(tile::TargetAttr target) const;
 
   /// Says on a kernel how many workgroups of it an SM holds, and who runs what:
-  /// "compute", "restage" and "load", where there are producers.
+  /// "compute", "restage", "load" and "store", where there are producers.
   void mark(mlir::Operation *kernel, tile::TargetAttr target) const;
   /// The name of the role of this number among those that compute: "compute",
   /// "compute1" and so on.
   static std::string getRoleName(int64_t number);
+  static constexpr llvm::StringLiteral kStoringRole = "store";
 };
 
 } // namespace attune

@@ -110,7 +110,8 @@ void GradientBuilder::locate() {
       headsKV,
       size(countsKeys ? operands.key : operands.query, op.getBatchPos())};
   Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
-  if (!op.hasMask()) {
+  bool bySection = op.hasMask() || kernel.addsInOrder;
+  if (!bySection) {
     Value ofHeads = b.createOrFold<arith::MulIOp>(counts.tiles, counts.headsQ);
     number = dealToParts(b, number,
                          b.createOrFold<arith::MulIOp>(ofHeads, counts.batches),
@@ -122,10 +123,10 @@ void GradientBuilder::locate() {
   bool batchesFirst =
       !tileReads.empty() && llvm::all_of(tileReads, isOfAllBatches);
   QueryTile tile =
-      op.hasMask() ? orderBySection(b, number, counts, getVisitedBytes(counts),
-                                    cache, /*lastFirst=*/!ownsKeys)
-                   : orderByHead(b, number, counts, /*lastFirst=*/!ownsKeys,
-                                 batchesFirst);
+      bySection ? orderBySection(b, number, counts, getVisitedBytes(counts),
+                                 cache, /*lastFirst=*/!ownsKeys)
+                : orderByHead(b, number, counts, /*lastFirst=*/!ownsKeys,
+                              batchesFirst);
   batch = tile.batch;
   headOwned = tile.headQ;
   headKV = tile.headKV;
@@ -138,10 +139,14 @@ void GradientBuilder::locate() {
       readsAtVisited = findReadsAt(visits);
     }
   }
-  firstOwned = arith::MulIOp::create(b, tile.tile, constant(kernel.owned));
+  ownTile = tile.tile;
+  firstOwned = arith::MulIOp::create(b, ownTile, constant(kernel.owned));
   Value after = arith::AddIOp::create(b, firstOwned, constant(kernel.owned));
-  lastOwned = arith::SubIOp::create(b, arith::MinSIOp::create(b, after, length),
-                                    constant(1));
+  // Where tiles take turns, what a whole one would visit, for that is what
+  // takeTurn() counts.
+  if (!kernel.addsInOrder)
+    after = arith::MinSIOp::create(b, after, length);
+  lastOwned = arith::SubIOp::create(b, after, constant(1));
   leastOwned = firstOwned;
   if (!hasEnd(kernel.owns))
     return;
@@ -209,6 +214,55 @@ Value GradientBuilder::multiplyByKeys(Value grads) {
                              /*lhs_through_shared=*/true, tile::MmaAtomAttr());
 }
 
+// Those who visit a block of queries take turns in the order of their tiles.
+// Nobody waits for ever: tiles of a head have ascending numbers in the grid
+// (orderBySection), chips start workgroups in the order of these, and a
+// workgroup goes through heads, and blocks of a head, in one order. So of those
+// that have not ended, the one with the lowest number waits for nobody: all
+// whose turns come before its own have lower numbers, and have passed on.
+//
+// Blocks are visited from the last one on. Under a causal mask the last ones
+// are those that all tiles visit, and the first tile, which has most to do, is
+// where the others follow it: from the first block on, each would wait for it
+// at the diagonal.
+tile::OrderedOp GradientBuilder::takeTurn(Value first) {
+  Value last = arith::AddIOp::create(b, first, constant(kernel.visited - 1));
+  KernelInputs known = operands;
+  known.captures = captures;
+  // A tile visits a block just where the block visits the tile: legality asks
+  // for masks of which that is so.
+  std::unique_ptr<VisitedBlocks> visiting =
+      makeVisitedBlocks(b, op, known, kernel.owned,
+                        {MaskDim::Query, batch, headQ, first, last, seqK});
+  auto subtract = [&](Value from) {
+    return b.createOrFold<arith::SubIOp>(from, visiting->begin);
+  };
+  auto add = [&](Value number, Value of, Value next) {
+    return b.createOrFold<arith::AddIOp>(
+        b.createOrFold<arith::MulIOp>(number, of), next);
+  };
+  Value rows = constant(kernel.visited);
+  Value head = add(batch, size(operands.query, op.getHeadPos()), headQ);
+  Value place = add(head, b.createOrFold<arith::CeilDivUIOp>(seqQ, rows),
+                    b.createOrFold<arith::DivUIOp>(first, rows));
+  return tile::OrderedOp::create(b, operands.turns, place, subtract(ownTile),
+                                 subtract(visiting->end),
+                                 b.getStringAttr(WarpBudget::kStoringRole));
+}
+
+void GradientBuilder::addToQueries(Value part, Value first) {
+  OpBuilder::InsertionGuard guard(b);
+  if (kernel.addsInOrder) {
+    tile::OrderedOp ordered = takeTurn(first);
+    b.createBlock(&ordered.getBody());
+  }
+  tile::StoreOp::create(
+      b, part, visitedSums,
+      ValueRange{operands.findSums(b, getPlace(MaskDim::Query, first)),
+                 constant(0)},
+      /*accumulate=*/true, tile::StorePath::Buffer);
+}
+
 Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   Value first = blocks.getFirst(b, block);
   if (lastBox) {
@@ -254,11 +308,7 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
   if (kernel.sumsOwned)
     sums.front() = multiply(grads, rows, sums.front(), /*transposeRhs=*/false);
   if (ofQueries)
-    tile::StoreOp::create(
-        b, ofQueries, visitedSums,
-        ValueRange{operands.findSums(b, getPlace(MaskDim::Query, first)),
-                   constant(0)},
-        /*accumulate=*/true, tile::StorePath::Buffer);
+    addToQueries(ofQueries, first);
   return sums;
 }
 
@@ -284,6 +334,8 @@ Sums GradientBuilder::visitHead(Value head, Sums sums) {
       makeVisitedBlocks(b, op, known, kernel.visited,
                         {kernel.owns, batch, headQ, leastOwned, lastOwned,
                          ownsKeys ? seqQ : seqK});
+  if (kernel.addsInOrder)
+    blocks->reverse(b);
   auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
                                  ValueRange(sums));
   planLoop(loop);

@@ -119,6 +119,9 @@ private:
                              mlir::Value first);
   /// The part of the gradients of the queries visited that the keys have.
   mlir::Value multiplyByKeys(mlir::Value grads);
+  void addToQueries(mlir::Value part, mlir::Value first);
+  /// The turn of the tile to add to the block of queries from `first` on.
+  tile::OrderedOp takeTurn(mlir::Value first);
   void finish(mlir::Value sums, mlir::Value gradient, double factor);
 
   /// From row `row` of the batch on.
@@ -225,6 +228,8 @@ private:
   /// end with the tensor.
   mlir::Value afterOwned;
   mlir::Value batch, firstOwned, lastOwned;
+  /// The number of the tile among those of its head.
+  mlir::Value ownTile;
   /// Of what is visited, and the first row of a step that no other has. None
   /// and null where steps end with the tensor, or what is read with the batch.
   std::optional<LastBox> lastBox;

@@ -5,7 +5,8 @@
 // there are no additions to memory, and results have equal bits in every run;
 // the scores are computed once more, and twice where gradients of keys and of
 // values are apart. In the fused form the kernel of keys adds its part of the
-// gradients of queries to memory, and a last one rounds them.
+// gradients of queries to memory, and a last one rounds them; in the ordered
+// one, too, but in an order that is the same in every run.
 
 #include "GradientKernels.h"
 #include "GradientBody.h"
@@ -81,6 +82,8 @@ private:
   void addQueryGrad();
   /// A number for each query, or a row of `columns`.
   Value makeSums(StringRef name, int64_t columns = 0);
+  /// A count for each block of queries that `shape` visits.
+  Value makeTurns(const GradientKernel &shape);
 
   attn::AttentionGradOp op;
   tile::TargetAttr target;
@@ -123,6 +126,20 @@ Value GradientOutliner::makeSums(StringRef name, int64_t columns) {
   return outliner.makeWorkspace({name.str(), Float32Type::get(op.getContext()),
                                  sizes,
                                  /*alignment=*/16});
+}
+
+Value GradientOutliner::makeTurns(const GradientKernel &shape) {
+  Value query = getInput(op.getQuery(), "query");
+  HostProduct blocks{1,
+                     {{query, op.getBatchPos()},
+                      {query, op.getHeadPos()},
+                      {query, op.getSeqPos(), shape.visited}}};
+  return outliner.makeWorkspace({"turns",
+                                 IntegerType::get(op.getContext(), 32),
+                                 {std::move(blocks)},
+                                 /*alignment=*/4,
+                                 launch::Contents::Zero,
+                                 /*restored=*/true});
 }
 
 void GradientOutliner::addDeltas() {
@@ -221,6 +238,8 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
       operands.valueGrad = addOutput(kernel, op.getValueGrad(), "value_grad");
     if (shape.addsQueries)
       operands.querySums = kernel.addArgument(querySums);
+    if (shape.addsInOrder)
+      operands.turns = kernel.addArgument(makeTurns(shape));
     if (shape.sumsOwned)
       for (auto [tensor, grad] : llvm::zip_equal(op.getWrt(), tensorGrads))
         operands.tensorGrads.push_back(kernel.addArgument(
@@ -258,6 +277,7 @@ void GradientOutliner::outline() {
     llvm::append_range(shapes, getGradientKernels(schedule, owns));
   // Sums of queries that nobody wants need not be made.
   shapes.front().addsQueries &= wantsQuery;
+  shapes.front().addsInOrder &= wantsQuery;
   // Boxes end with a batch, and copy engines add to no row before the first.
   if ((op.getQueryStarts() || op.getQueryLengths()) &&
       schedule.getMmaWarps() > 1)

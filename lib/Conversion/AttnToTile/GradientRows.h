@@ -25,6 +25,9 @@ struct GradientOperands : KernelInputs {
   /// the split form. The first query is behind so many rows that no query has,
   /// to which boxes that end with a batch, and begin before it, add.
   mlir::Value querySums;
+  /// How far the turns are of those who add there, of each block of queries of
+  /// each head of each batch; null where they add in no order.
+  mlir::Value turns;
   int64_t rowsBefore = 0;
   /// The row there of a query.
   mlir::Value findSums(mlir::ImplicitLocOpBuilder &b, mlir::Value query) const;

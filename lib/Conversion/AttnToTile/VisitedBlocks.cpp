@@ -50,6 +50,26 @@ void VisitedBlocks::setSteps(Value first, Value after) {
   end = after;
 }
 
+Value VisitedBlocks::getFirst(ImplicitLocOpBuilder &b, Value step) {
+  return locate(b, ends ? b.createOrFold<arith::SubIOp>(ends, step) : step);
+}
+
+void VisitedBlocks::reverse(ImplicitLocOpBuilder &b) {
+  Value sum = b.createOrFold<arith::AddIOp>(begin, end);
+  ends = b.createOrFold<arith::SubIOp>(sum, constant(b, 1));
+  if (!fullBegin)
+    return;
+  // As setSteps() leaves them, those at an end stay what they are.
+  auto reversed = [&](Value bound) {
+    return bound == begin ? end
+           : bound == end ? begin
+                          : b.createOrFold<arith::SubIOp>(sum, bound);
+  };
+  Value first = reversed(fullEnd);
+  fullEnd = reversed(fullBegin);
+  fullBegin = first;
+}
+
 void VisitedBlocks::takePart(ImplicitLocOpBuilder &b, Value number,
                              int64_t count) {
   Value steps = b.createOrFold<arith::SubIOp>(end, begin),
@@ -84,9 +104,8 @@ public:
                const KernelInputs &inputs, int64_t blockSize,
                const OwnedRows &rows);
 
-  Value getFirst(ImplicitLocOpBuilder &b, Value step) override;
-
 private:
+  Value locate(ImplicitLocOpBuilder &b, Value step) override;
   /// Numbers the blocks that are visited without those in these positions.
   void leaveOut(ImplicitLocOpBuilder &b, Value first, Value after);
 
@@ -174,7 +193,7 @@ void MaskedBlocks::leaveOut(ImplicitLocOpBuilder &b, Value first, Value after) {
   fullEnd = renumber(fullEnd);
 }
 
-Value MaskedBlocks::getFirst(ImplicitLocOpBuilder &b, Value step) {
+Value MaskedBlocks::locate(ImplicitLocOpBuilder &b, Value step) {
   Value block = step;
   if (hole) {
     Value isBefore =
@@ -199,9 +218,8 @@ public:
                const KernelInputs &inputs, int64_t stepSize,
                const OwnedRows &rows);
 
-  Value getFirst(ImplicitLocOpBuilder &b, Value step) override;
-
 private:
+  Value locate(ImplicitLocOpBuilder &b, Value step) override;
   /// An element of a list that the tile has.
   Value load(ImplicitLocOpBuilder &b, Value list, Value number = {});
 
@@ -260,7 +278,7 @@ Value ListedBlocks::load(ImplicitLocOpBuilder &b, Value list, Value number) {
   return arith::IndexCastOp::create(b, b.getIndexType(), element);
 }
 
-Value ListedBlocks::getFirst(ImplicitLocOpBuilder &b, Value step) {
+Value ListedBlocks::locate(ImplicitLocOpBuilder &b, Value step) {
   Value steps = constant(b, blockSize / stepSize);
   Value number = b.createOrFold<arith::DivUIOp>(step, steps);
   Value part = b.createOrFold<arith::RemUIOp>(step, steps);

@@ -25,15 +25,14 @@ struct OwnedRows {
 };
 
 /// The steps of a tile, each of which visits a block of keys, or of queries for
-/// a tile of keys, in order of their numbers.
+/// a tile of keys, in order of their numbers but where they are reversed.
 class VisitedBlocks {
 public:
   virtual ~VisitedBlocks() = default;
 
   /// Emits the first position of a step, which may be one beyond the last: what
   /// is read for it is in bounds all the same.
-  virtual mlir::Value getFirst(mlir::ImplicitLocOpBuilder &b,
-                               mlir::Value step) = 0;
+  mlir::Value getFirst(mlir::ImplicitLocOpBuilder &b, mlir::Value step);
 
   /// Emits the scores of a step, of which all that do not need it are as they
   /// are. `mask` emits them without what is hidden: what lies beyond the last
@@ -49,6 +48,9 @@ public:
   /// Leaves those from number `first` on and before number `after`.
   void take(mlir::ImplicitLocOpBuilder &b, mlir::Value first,
             mlir::Value after);
+  /// Lets the last step be the first one. None may be asked for that is not
+  /// there.
+  void reverse(mlir::ImplicitLocOpBuilder &b);
 
   /// Steps [begin, end) are there.
   mlir::Value begin, end;
@@ -61,8 +63,17 @@ public:
   /// Those that do not ask the mask may have such positions.
   bool fullReachBeyond = false;
 
+protected:
+  /// The same for a step of those that are in order.
+  virtual mlir::Value locate(mlir::ImplicitLocOpBuilder &b,
+                             mlir::Value step) = 0;
+
 private:
   void setSteps(mlir::Value first, mlir::Value after);
+
+  /// The numbers of the first and the last step together, where these are
+  /// reversed.
+  mlir::Value ends;
 };
 
 /// Emits what is known of all steps of `blockSize` positions: from lists, which

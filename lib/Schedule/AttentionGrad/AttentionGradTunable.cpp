@@ -37,9 +37,11 @@ struct AttentionGradTunable
          target](const KnobReader &read) {
           return checkLegal(problem, AttentionGradKnobs(read), target);
         };
-    rules.checkWorthTrying = [](const KnobReader &read) {
-      return checkWorthTrying(AttentionGradKnobs(read));
-    };
+    rules.checkWorthTrying =
+        [problem = AttentionGradProblem::get(cast<AttentionGradOp>(op))](
+            const KnobReader &read) {
+          return checkWorthTrying(problem, AttentionGradKnobs(read));
+        };
     return rules;
   }
   ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr target,

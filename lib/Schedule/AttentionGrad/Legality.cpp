@@ -35,7 +35,8 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
           op.hasLengths(),
           (op.getQueryStarts() && op.getQueryLengths()) ||
               (op.getKeyStarts() && op.getKeyLengths()),
-          bool(op.getKeyLengths())};
+          bool(op.getKeyLengths()),
+          !op.hasMask() || areRangesMutual(op.getMask())};
 }
 
 /// How the knobs of a kernel begin.
@@ -48,6 +49,10 @@ static StringRef getOwnedKnob(const GradientKernel &kernel) {
 }
 static StringRef getVisitedKnob(const GradientKernel &kernel) {
   return kernel.owns == MaskDim::Key ? "kv-block-m" : "q-block-n";
+}
+
+static StringRef getFormName(const AttentionGradKnobs &schedule) {
+  return stringifyGradientForm(schedule.getForm());
 }
 
 /// The rules of TMA boxes of batches of different lengths, with which they do
@@ -65,8 +70,10 @@ static std::optional<Refusal> checkLengths(const AttentionGradProblem &problem,
   // What is owned is multiplied by 0 as well, and so its last tile ends with
   // the last key: no tile has the rows behind.
   if (kernel.addsQueries && problem.hasKeyLengths)
-    return refuse(kRule, "expects form to be split for gradients of keys with "
-                         "lengths of their own, but got fused");
+    return refuse(kRule,
+                  "expects form to be split for gradients of keys with lengths "
+                  "of their own, but got {0}",
+                  getFormName(schedule));
   if (kernel.owns == MaskDim::Key && !stagesNumbers(schedule, kernel))
     return refuse(kRule,
                   "expects {0} to be a multiple of 32, at most 256, for "
@@ -119,25 +126,49 @@ static std::optional<Refusal> checkRoles(const AttentionGradProblem &problem,
   return std::nullopt;
 }
 
+/// The rules of a kernel whose workgroups take turns.
+static std::optional<Refusal> checkOrdered(const AttentionGradProblem &problem,
+                                           const AttentionGradKnobs &schedule) {
+  // Somebody else waits than those who compute.
+  if (!schedule.getProducerWarps())
+    return refuse("ordered-without-producer",
+                  "expects producer-warps where form is ordered, but got 0");
+  if (problem.hasLengths)
+    return refuse("ordered-lengths",
+                  "expects form to be split for gradients of batches of "
+                  "different lengths, but got ordered");
+  if (!problem.hasMutualRanges)
+    return refuse("ordered-mask",
+                  "expects a mask of comparisons of sums of positions, all of "
+                  "which hold, where form is ordered, for it tells whose turn "
+                  "it is, but got another one");
+  return std::nullopt;
+}
+
 /// The rules of a kernel that adds to memory.
 static std::optional<Refusal> checkFused(const AttentionGradProblem &problem,
                                          const AttentionGradKnobs &schedule,
                                          const GradientKernel &kernel,
                                          TargetAttr target, MmaAtomAttr atom) {
-  if (problem.isDeterministic)
+  if (problem.isDeterministic && !kernel.addsInOrder)
     return refuse("fused-deterministic",
-                  "expects form to be split for deterministic gradients, but "
-                  "got fused");
+                  "expects form to be ordered or split for deterministic "
+                  "gradients, but got fused");
   if (schedule.getMmaWarps() == 1)
     return refuse("fused-without-groups",
                   "expects form to be split where mma-warps is 1, but got "
-                  "fused");
+                  "{0}",
+                  getFormName(schedule));
+  if (kernel.addsInOrder)
+    if (std::optional<Refusal> refusal = checkOrdered(problem, schedule))
+      return refusal;
   int64_t rows = atom.getM();
   if (kernel.visited % rows != 0)
     return refuse("fused-rows",
                   "expects {0} to be a multiple of {1} (rows of '{2}') where "
-                  "form is fused, but got {3}",
-                  getVisitedKnob(kernel), rows, atom.getName(), kernel.visited);
+                  "form is {3}, but got {4}",
+                  getVisitedKnob(kernel), rows, atom.getName(),
+                  getFormName(schedule), kernel.visited);
   // Each group multiplies, and the copy engine adds, whole swizzle atoms.
   int64_t groups = countGroupsAlongColumns(kernel, atom),
           columns = getPaddedHeadDims(problem, atom).qk;
@@ -251,14 +282,20 @@ std::optional<Refusal> attune::checkLegal(const AttentionGradProblem &problem,
 }
 
 std::optional<Refusal>
-attune::checkWorthTrying(const AttentionGradKnobs &schedule) {
+attune::checkWorthTrying(const AttentionGradProblem &problem,
+                         const AttentionGradKnobs &schedule) {
   if (schedule.getMmaWarps() > 1 && !schedule.getProducerWarps())
     return refuse("no-producer",
                   "expects producer-warps where mma-warps is {0}, for nothing "
                   "was gained without",
                   schedule.getMmaWarps());
+  if (schedule.getForm() == schedule::GradientForm::Ordered &&
+      !problem.isDeterministic)
+    return refuse("order-for-nothing",
+                  "expects form to be fused where gradients need not be "
+                  "deterministic, but got ordered");
   // What is not read leaves a search fewer cases to look at.
-  if (schedule.getForm() != schedule::GradientForm::Fused)
+  if (!getGradientKernels(schedule, MaskDim::Query).empty())
     return std::nullopt;
   const AttentionGradSchedule init;
   bool asksQueries =
@@ -270,7 +307,8 @@ attune::checkWorthTrying(const AttentionGradKnobs &schedule) {
   if (asksQueries)
     return refuse("no-query-kernel",
                   "expects q-block-m and the others of the kernel that owns "
-                  "queries at their defaults where form is fused, which has "
-                  "none");
+                  "queries at their defaults where form is {0}, which has "
+                  "none",
+                  getFormName(schedule));
   return std::nullopt;
 }

@@ -16,8 +16,10 @@ using tile::TargetAttr;
 SmallVector<GradientKernel, 2>
 attune::getGradientKernels(const AttentionGradKnobs &schedule, MaskDim owns) {
   schedule::GradientForm form = schedule.getForm();
+  bool isOrdered = form == schedule::GradientForm::Ordered,
+       isFused = form == schedule::GradientForm::Fused || isOrdered;
   if (owns == MaskDim::Query) {
-    if (form == schedule::GradientForm::Fused)
+    if (isFused)
       return {};
     return {GradientKernel{owns, schedule.getQBlockM(), schedule.getQBlockN(),
                            schedule.getQWarps(), schedule.getQStages(),
@@ -32,7 +34,8 @@ attune::getGradientKernels(const AttentionGradKnobs &schedule, MaskDim owns) {
                       schedule.getKvStages(),
                       schedule.getKvWorkgroupsPerSm(),
                       schedule.getKvInRegisters() != 0,
-                      form == schedule::GradientForm::Fused};
+                      isFused,
+                      isOrdered};
   if (form != schedule::GradientForm::Apart)
     return {keys};
   GradientKernel values = keys;
@@ -80,7 +83,7 @@ static int64_t getAddedBytes(const AttentionGradProblem &problem,
     return 0;
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   bool isShared =
-      kernel.addsQueries &&
+      kernel.addsQueries && !kernel.addsInOrder &&
       kernel.owned == getPaddedHeadDims(problem, atom).qk &&
       countGroupsAlongColumns(kernel, atom) == kernel.warps / atom.getWarps();
   return isShared ? 0
@@ -106,8 +109,10 @@ MmaAtomAttr attune::findAtom(const AttentionGradProblem &problem,
 
 WarpBudget attune::getBudget(const AttentionGradKnobs &schedule,
                              const GradientKernel &kernel) {
-  return {kernel.warps, schedule.getProducerWarps(), schedule.getMmaWarps(),
-          kernel.workgroupsPerSm};
+  WarpBudget budget{kernel.warps, schedule.getProducerWarps(),
+                    schedule.getMmaWarps(), kernel.workgroupsPerSm};
+  budget.stores = kernel.addsInOrder;
+  return budget;
 }
 
 /// Where the tiles that regions read have rings of so many slots.
@@ -163,7 +168,9 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
     // Two by turns.
     for (int64_t i = 0; i < 2; ++i)
       layout.addTiles(kernel.owned * kernel.visited * elementBytes);
-    layout.addTiles(kernel.visited * dQK * sizeof(float));
+    // Handed over to who stores it, or stored where it lies.
+    layout.addRing(/*stages=*/1, kernel.visited * dQK * sizeof(float),
+                   /*atomColumns=*/kernel.addsInOrder ? dQK : 0);
   }
   layout.addBarriers();
   return layout.getBytes();

@@ -35,6 +35,9 @@ struct AttentionGradProblem {
   bool hasLengths = false;
   bool hasGaps = false;
   bool hasKeyLengths = false;
+  /// Whether the mask is such that a block of queries visits a tile of keys by
+  /// what is known of it just where the tile visits the block.
+  bool hasMutualRanges = true;
 
   static AttentionGradProblem get(attn::AttentionGradOp op);
 };
@@ -48,8 +51,9 @@ struct GradientKernel {
   int64_t owned, visited;
   int64_t warps, stages, workgroupsPerSm;
   bool inRegisters;
-  /// Whether it adds its part of the gradients of queries to memory.
-  bool addsQueries;
+  /// Whether it adds its part of the gradients of queries to memory, and
+  /// whether workgroups take turns at that.
+  bool addsQueries, addsInOrder = false;
   /// Whether it sums what comes of the gradients of scores, those of what it
   /// owns, and whether those of values, which come of weights.
   bool sumsOwned = true, sumsValues = owns == MaskDim::Key;
@@ -119,7 +123,8 @@ std::optional<Refusal> checkLegal(const AttentionGradProblem &problem,
 
 /// Why a search need not look at the schedule
 /// (ScheduleRules::checkWorthTrying).
-std::optional<Refusal> checkWorthTrying(const AttentionGradKnobs &schedule);
+std::optional<Refusal> checkWorthTrying(const AttentionGradProblem &problem,
+                                        const AttentionGradKnobs &schedule);
 
 /// A legal schedule of which each kernel is estimated to fit the registers, or
 /// comes closest to that. Null if no schedule is legal.

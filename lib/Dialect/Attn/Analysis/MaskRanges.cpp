@@ -385,3 +385,41 @@ MaskRanges attune::analyzeMaskRanges(OpBuilder &builder, Location loc,
       analyzer.analyze(mask.front().getTerminator()->getOperand(0),
                        /*negate=*/false));
 }
+
+/// Whether a number is a sum of positions and constants.
+static bool isSumOfPositions(Value number, Block &block) {
+  if (auto argument = dyn_cast<BlockArgument>(number))
+    return argument.getOwner() == &block;
+  Operation *op = number.getDefiningOp();
+  if (matchPattern(op, m_Constant()))
+    return true;
+  return op->getBlock() == &block &&
+         isa<arith::AddIOp, arith::SubIOp, arith::IndexCastOp, arith::ExtSIOp>(
+             op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return isSumOfPositions(operand, block);
+         });
+}
+
+static bool isMutual(Value condition, Block &block) {
+  if (matchPattern(condition, m_Constant()))
+    return true;
+  Operation *op = condition.getDefiningOp();
+  if (!op || op->getBlock() != &block)
+    return false;
+  if (isa<arith::AndIOp>(op))
+    return isMutual(op->getOperand(0), block) &&
+           isMutual(op->getOperand(1), block);
+  auto comparison = dyn_cast<arith::CmpIOp>(op);
+  using Predicate = arith::CmpIPredicate;
+  constexpr Predicate known[] = {Predicate::eq, Predicate::slt, Predicate::sle,
+                                 Predicate::sgt, Predicate::sge};
+  return comparison && llvm::is_contained(known, comparison.getPredicate()) &&
+         isSumOfPositions(comparison.getLhs(), block) &&
+         isSumOfPositions(comparison.getRhs(), block);
+}
+
+bool attune::areRangesMutual(Region &mask) {
+  Block &block = mask.front();
+  return isMutual(block.getTerminator()->getOperand(0), block);
+}

@@ -80,6 +80,14 @@ analyzeMaskRanges(mlir::OpBuilder &builder, mlir::Location loc,
                   MaskCloner clone,
                   llvm::SmallVectorImpl<MaskObstacle> *obstacles = nullptr);
 
+/// Whether ranges of this mask are exact for blocks: of a block of queries and
+/// one of keys, one sees the other by its range just where the other sees it by
+/// its own, as long as both are whole. So it is for conditions that all hold,
+/// each of which bounds a sum of positions and constants: it is true somewhere
+/// in the two blocks where it is at a corner. Conditions of which one holds
+/// have hulls, which depend on the side.
+bool areRangesMutual(mlir::Region &mask);
+
 } // namespace attune
 
 #endif // ATTUNE_DIALECT_ATTN_ANALYSIS_MASKRANGES_H
