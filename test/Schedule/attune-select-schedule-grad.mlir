@@ -21,11 +21,25 @@ func.func @head_64(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> te
 // Equal bits in each launch are a sum in an order.
 // GROUPS-LABEL: func.func @deterministic
 // GROUPS: attn.attention_grad {{.*}} deterministic wrt
-// GROUPS-NOT: form = fused
+// GROUPS-SAME: schedule(<form = ordered, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, scoresAhead = 1>)
 // WARPS-LABEL: func.func @deterministic
 // WAVES-LABEL: func.func @deterministic
 func.func @deterministic(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> tensor<1x1x256x64xbf16> {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256xf32>, tensor<1x1x256x64xbf16>
+  return %g : tensor<1x1x256x64xbf16>
+}
+
+// Where nobody can tell whose turn it is, sums have a kernel of their own.
+// GROUPS-LABEL: func.func @deterministic_documents
+// GROUPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qBlockN = 128, qWarps = 8, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+func.func @deterministic_documents(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>, %of: tensor<256xi32>) -> tensor<1x1x256x64xbf16> {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key)
+    mask (%b, %h, %m, %n) {
+      %i = tensor.extract %of[%m] : tensor<256xi32>
+      %j = tensor.extract %of[%n] : tensor<256xi32>
+      %same = arith.cmpi eq, %i, %j : i32
+      attn.yield %same : i1
+    } : tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256x64xbf16>, tensor<1x1x256xf32>, tensor<1x1x256x64xbf16>
   return %g : tensor<1x1x256x64xbf16>
 }
 

@@ -67,7 +67,8 @@ static Choice chooseKernel(const AttentionGradProblem &problem,
   if (byGroups) {
     warpCounts = {8, 12, 4};
     // Seen on an H200.
-    bool isFused = schedule.form == schedule::GradientForm::Fused;
+    bool isFused = schedule.form == schedule::GradientForm::Fused ||
+                   schedule.form == schedule::GradientForm::Ordered;
     if ((owns == MaskDim::Query || isFused) && isSmall(problem))
       blocks = {128, 64, 32, 16};
     // Small blocks that come ahead, or large ones that do not: 6 percent faster
@@ -131,12 +132,13 @@ static AttentionGradAttr select(const AttentionGradProblem &problem,
   return schedule.getAttr(target.getContext());
 }
 
-/// A legal schedule of the fused form that spills nothing, by warpgroups with a
-/// producer.
+/// A legal schedule of the fused form, in order where that is asked for, that
+/// spills nothing, by warpgroups with a producer.
 static AttentionGradAttr selectFused(const AttentionGradProblem &problem,
                                      TargetAttr target) {
   AttentionGradSchedule schedule;
-  schedule.form = schedule::GradientForm::Fused;
+  schedule.form = problem.isDeterministic ? schedule::GradientForm::Ordered
+                                          : schedule::GradientForm::Fused;
   schedule.mmaWarps = schedule.producerWarps = 4;
   if (!findAtom(problem, schedule.getAttr(target.getContext()), target))
     return {};
