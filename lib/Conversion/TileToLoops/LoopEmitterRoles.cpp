@@ -3,11 +3,11 @@
 // What runs beside something else: the warps that produce, and MMAs.
 //
 // One thread cannot be two programs at once. It is the consumers, of whose
-// roles one program is made, and runs the producers at each get, from their
-// start up to the put that is waited for: they read what no kernel writes, so
-// that it does not matter when they do, and only that one copies. All puts on
-// the way there must have found a free slot by then, else producers and
-// consumers would wait for each other for ever.
+// roles one program is made, be they of one thread or of all, and runs the
+// producers at each get, from their start up to the put that is waited for:
+// they read what no kernel writes, so that it does not matter when they do, and
+// only that one copies. All puts on the way there must have found a free slot
+// by then, else producers and consumers would wait for each other for ever.
 
 #include "LoopEmitter.h"
 #include "RoleFuser.h"
@@ -41,12 +41,24 @@ template <typename OpTy> static void assignInAdvance(OpTy op) {
   op.erase();
 }
 
+/// Whether a program takes what others put, and puts nothing.
+static bool takesAlone(Region &program) {
+  bool gets = false;
+  WalkResult result = program.walk([&](Operation *op) {
+    gets |= isa<tile::GetOp>(op);
+    return isa<tile::PutOp>(op) ? WalkResult::interrupt()
+                                : WalkResult::advance();
+  });
+  return gets && !result.wasInterrupted();
+}
+
 LogicalResult LoopEmitter::emitSpecialize(tile::SpecializeOp op) {
   op.walk([](tile::FetchWorkOp fetch) { assignInAdvance(fetch); });
   op.walk([](tile::GetWorkOp get) { assignInAdvance(get); });
   SmallVector<Region *> consumers;
   for (auto [i, program] : llvm::enumerate(op.getPrograms())) {
-    if (op.getRole(i).getThreads() == tile::RoleThreads::One) {
+    if (op.getRole(i).getThreads() == tile::RoleThreads::One &&
+        !takesAlone(program)) {
       producers.push_back(&program);
       continue;
     }
