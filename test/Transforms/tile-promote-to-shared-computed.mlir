@@ -62,7 +62,7 @@ gpu.module @kernels {
 
   // What is added in turns is handed over to a role that waits, and goes on when the slot has been read.
   // CHECK-LABEL: gpu.func @ordered
-  // CHECK: %[[SUMS:.+]] = tile.channel : <16x32xf32, stages = 1, swizzle_atom = 32>
+  // CHECK: %[[SUMS:.+]] = tile.channel : <16x32xf32, stages = 2, swizzle_atom = 32>
   // CHECK: scf.for %[[I:[^ ]+]] =
   // CHECK: %[[O:.+]] = tile.mma
   // CHECK-NEXT: tile.put_tile %[[SUMS]][%[[I]]], %[[O]]

@@ -247,7 +247,9 @@ bool ConvertKernelToHost::convertAccess(Operation *op, HostRewriter &rewriter) {
                     load.getAlignment().value_or(0),
                     getFlags(load.getOrdering(), load.getSyncscope()),
                     rewriter);
-        load.setAlignment(1);
+        // An atomic one would be a call of a function that locks.
+        if (load.getOrdering() == LLVM::AtomicOrdering::not_atomic)
+          load.setAlignment(1);
         return true;
       })
       .Case([&](LLVM::StoreOp store) {

@@ -90,7 +90,8 @@ struct DynamicSharedMemoryPattern
 };
 
 /// A sum in memory that nobody looks at before the kernel's end orders no other
-/// access.
+/// access. One of 0 is a read behind what others did before they added, with no
+/// need to go by turns with these, nor for a fence.
 struct AddPattern : ConvertOpToLLVMPattern<memref::AtomicRMWOp> {
   AddPattern(const LLVMTypeConverter &converter, StringRef scope,
              PatternBenefit benefit)
@@ -99,11 +100,22 @@ struct AddPattern : ConvertOpToLLVMPattern<memref::AtomicRMWOp> {
   LogicalResult
   matchAndRewrite(memref::AtomicRMWOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op.getKind() != arith::AtomicRMWKind::addf || !op->use_empty())
+    bool isRead = op.getKind() == arith::AtomicRMWKind::addi &&
+                  isConstantIntValue(op.getValue(), 0);
+    if (!isRead &&
+        (op.getKind() != arith::AtomicRMWKind::addf || !op->use_empty()))
       return rewriter.notifyMatchFailure(op, "the element before is asked for");
     Value place =
         getStridedElementPtr(rewriter, op.getLoc(), op.getMemRefType(),
                              adaptor.getMemref(), adaptor.getIndices());
+    if (isRead) {
+      Type type = adaptor.getValue().getType();
+      rewriter.replaceOpWithNewOp<LLVM::LoadOp>(
+          op, type, place, /*alignment=*/type.getIntOrFloatBitWidth() / 8,
+          /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/false,
+          /*isInvariantGroup=*/false, LLVM::AtomicOrdering::acquire, scope);
+      return success();
+    }
     rewriter.replaceOpWithNewOp<LLVM::AtomicRMWOp>(
         op, LLVM::AtomicBinOp::fadd, place, adaptor.getValue(),
         LLVM::AtomicOrdering::monotonic, scope);

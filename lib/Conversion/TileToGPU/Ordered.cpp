@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tile.ordered: one thread waits for the workgroups before, and counts for the
-// ones behind. Its fences order what it has seen of the other threads, at the
-// barriers where they meet, before its count, and what they do after the count
-// that it waited for: so what a workgroup adds is there before the next one
-// starts to. Atomic operations alone do not order others on every chip. In a
-// role of one thread there is nobody to meet, and what the copy engine stores
-// is waited for until it is there, not only until it has been read.
+// ones behind. Its fence orders what it has seen of the other threads, at the
+// barriers where they meet, before its count, and a read that acquires what
+// they do after the count that it waited for: so what a workgroup adds is there
+// before the next one starts to. Other atomic operations do not order others on
+// every chip. In a role of one thread there is nobody to meet, and what the copy
+// engine stores is waited for until it is there, not only until it has been
+// read.
 //
 // tile.join: one thread counts, with fences likewise, and leaves to the others
 // what it has found in a word of workgroup memory.
@@ -69,7 +70,8 @@ private:
 
 } // namespace
 
-/// Waits until `counter` is at least `wanted`.
+/// Waits until `counter` is at least `wanted`, and is then behind what those
+/// who counted had done: an addition of 0 is a read that acquires.
 static void spin(OpBuilder &b, Location loc, Value counter, Value index,
                  Value wanted) {
   scf::WhileOp::create(
@@ -87,16 +89,33 @@ static void spin(OpBuilder &b, Location loc, Value counter, Value index,
       });
 }
 
-/// Lets the next one start behind what this one has done, and starts the count
-/// anew behind the last of `all`.
+/// Lets the next one start behind what this one has done, of which `groups`
+/// count for themselves, and starts the count anew behind the last one.
 static void leave(OpBuilder &b, tile::OrderedOp op, StringRef scope,
-                  Value all) {
+                  int64_t groups) {
   Location loc = op.getLoc();
-  LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, scope);
-  Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
-  Value left = memref::AtomicRMWOp::create(b, loc, arith::AtomicRMWKind::addi,
-                                           one, op.getCounter(), op.getIndex());
-  Value now = arith::AddIOp::create(b, loc, left, one);
+  auto toWord = [&](Value number) {
+    return b.createOrFold<arith::IndexCastOp>(loc, b.getI32Type(), number);
+  };
+  auto count = [&](Value by) -> Value {
+    LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, scope);
+    return memref::AtomicRMWOp::create(b, loc, arith::AtomicRMWKind::addi, by,
+                                       op.getCounter(), op.getIndex());
+  };
+  Value one = constant(b, loc, 1);
+  if (groups == 1) {
+    // The last one takes back what the others have counted. Nobody waits for
+    // what counting gives, which takes as long as a tile is stored.
+    Value next = b.createOrFold<arith::AddIOp>(loc, op.getTurn(), one);
+    Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, next,
+                                         op.getTurns());
+    Value back = b.createOrFold<arith::SubIOp>(loc, one, op.getTurns());
+    count(arith::SelectOp::create(b, loc, isLast, toWord(back), toWord(one)));
+    return;
+  }
+  Value now = arith::AddIOp::create(b, loc, count(toWord(one)), toWord(one));
+  Value all = toWord(b.createOrFold<arith::MulIOp>(loc, op.getTurns(),
+                                                   constant(b, loc, groups)));
   Value isLast =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, now, all);
   auto resets = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false);
@@ -111,16 +130,13 @@ void OrderedPattern::orderCopies(tile::OrderedOp op,
   Location loc = op.getLoc();
   StringRef scope = context.model->getDeviceScope();
   const CopyEngine &engine = *context.model->getCopyEngine();
-  auto count = [&](Value turns) {
-    return arith::IndexCastOp::create(b, loc, b.getI32Type(), turns);
-  };
-  spin(b, loc, op.getCounter(), op.getIndex(), count(op.getTurn()));
-  LLVM::FenceOp::create(b, loc, LLVM::AtomicOrdering::acq_rel, scope);
+  Value before =
+      arith::IndexCastOp::create(b, loc, b.getI32Type(), op.getTurn());
+  spin(b, loc, op.getCounter(), op.getIndex(), before);
   engine.followGlobal(b, loc);
-  Value all = count(op.getTurns());
   b.inlineBlockBefore(&op.getBody().front(), op);
   engine.waitStores(b, loc, /*complete=*/true);
-  leave(b, op, scope, all);
+  leave(b, op, scope, /*groups=*/1);
   b.eraseOp(op);
 }
 
@@ -139,25 +155,22 @@ OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
   Meeting threads(b, loc, context);
   Value isFirst = threads.isFirst();
   // How many have left when the workgroup of a turn may enter.
-  auto countBefore = [&](Value turn) -> Value {
-    Value count =
-        b.createOrFold<arith::MulIOp>(loc, turn, constant(b, loc, groups));
-    return arith::IndexCastOp::create(b, loc, b.getI32Type(), count);
-  };
-  Value before = countBefore(op.getTurn()), all = countBefore(op.getTurns());
+  Value before = arith::IndexCastOp::create(
+      b, loc, b.getI32Type(),
+      b.createOrFold<arith::MulIOp>(loc, op.getTurn(),
+                                    constant(b, loc, groups)));
   // The first ones wait for nobody.
   if (getConstantIntValue(op.getTurn()) != 0) {
     auto waits = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
     OpBuilder inner = waits.getThenBodyBuilder();
     spin(inner, loc, op.getCounter(), op.getIndex(), before);
-    LLVM::FenceOp::create(inner, loc, LLVM::AtomicOrdering::acq_rel, scope);
     threads.meet();
   }
   b.inlineBlockBefore(&op.getBody().front(), op);
   threads.meet();
   auto leaves = scf::IfOp::create(b, loc, isFirst, /*withElseRegion=*/false);
   OpBuilder inner = leaves.getThenBodyBuilder();
-  leave(inner, op, scope, all);
+  leave(inner, op, scope, groups);
   b.eraseOp(op);
   return success();
 }

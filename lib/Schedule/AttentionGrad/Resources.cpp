@@ -169,7 +169,8 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
     for (int64_t i = 0; i < 2; ++i)
       layout.addTiles(kernel.owned * kernel.visited * elementBytes);
     // Handed over to who stores it, or stored where it lies.
-    layout.addRing(/*stages=*/1, kernel.visited * dQK * sizeof(float),
+    layout.addRing(kernel.addsInOrder ? layout.kSlotsInTurns : 1,
+                   kernel.visited * dQK * sizeof(float),
                    /*atomColumns=*/kernel.addsInOrder ? dQK : 0);
   }
   layout.addBarriers();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A sum that nobody looks at before the kernel's end orders nothing else; others do.
+// A sum that nobody looks at before the kernel's end orders nothing else; others do. One of 0 is a read, of what others did before they added.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},gpu.module(convert-kernel-to-llvm))" | FileCheck %s
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=gfx942},gpu.module(convert-kernel-to-llvm))" | FileCheck %s --check-prefix=AMD
@@ -13,6 +13,19 @@ gpu.module @kernels {
     %0 = memref.atomic_rmw addf %x, %m[%i, %i] : (f32, memref<8x4xf32>) -> f32
     %1 = memref.atomic_rmw addf %x, %m[%i, %i] : (f32, memref<8x4xf32>) -> f32
     memref.store %1, %m[%i, %i] : memref<8x4xf32>
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @reads
+  // CHECK: %[[COUNT:.+]] = llvm.load %{{.+}} atomic syncscope("device") acquire {alignment = 4 : i64} : !llvm.ptr -> i32
+  // CHECK: llvm.atomicrmw add %{{.+}}, %[[COUNT]] acq_rel : !llvm.ptr, i32
+  // AMD-LABEL: llvm.func @reads
+  // AMD: llvm.load %{{.+}} atomic syncscope("agent") acquire {alignment = 4 : i64}
+  gpu.func @reads(%m: memref<8xi32>, %i: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    %zero = arith.constant 0 : i32
+    %0 = memref.atomic_rmw addi %zero, %m[%i] : (i32, memref<8xi32>) -> i32
+    %1 = memref.atomic_rmw addi %0, %m[%i] : (i32, memref<8xi32>) -> i32
+    memref.store %1, %m[%i] : memref<8xi32>
     gpu.return
   }
 }

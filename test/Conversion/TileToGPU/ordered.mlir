@@ -16,31 +16,29 @@
 
 module attributes {gpu.container_module} {
 gpu.module @kernels {
-  // One thread waits, all meet, add, and meet again; the thread counts, and from the last turn to 0. Its fences order what
+  // One thread waits, all meet, add, and meet again; the thread counts, in the last turn back to 0, which waits for nothing. Its fence orders what
   // the others do, too.
   // CHECK-LABEL: gpu.func @workgroup
   // CHECK-SAME:    %[[OUT:[^ ]+]]: memref<128x4xf32>, %[[COUNTERS:[^ ]+]]: memref<?xi32>, %[[I:[^ ]+]]: index, %[[TURN:[^ ]+]]: index, %[[TURNS:[^ ]+]]: index
   // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x, %c0
-  // CHECK-DAG:     %[[BEFORE:.+]] = arith.index_cast %[[TURN]] : index to i32
-  // CHECK-DAG:     %[[ALL:.+]] = arith.index_cast %[[TURNS]] : index to i32
+  // CHECK:         %[[BEFORE:.+]] = arith.index_cast %[[TURN]] : index to i32
   // CHECK:         scf.if %[[FIRST]] {
   // CHECK:           scf.while : () -> () {
   // CHECK:             %[[COUNT:.+]] = memref.atomic_rmw addi %c0_i32, %[[COUNTERS]][%[[I]]]
   // CHECK-NEXT:        %[[EARLY:.+]] = arith.cmpi ult, %[[COUNT]], %[[BEFORE]]
   // CHECK-NEXT:        scf.condition(%[[EARLY]])
-  // CHECK:           llvm.fence syncscope("device") acq_rel
-  // CHECK-NEXT:    }
-  // CHECK-NEXT:    gpu.barrier
+  // CHECK:         gpu.barrier
   // CHECK:         memref.atomic_rmw addf
   // CHECK:         gpu.barrier
   // CHECK-NEXT:    scf.if %[[FIRST]] {
+  // CHECK:           %[[NEXT:.+]] = arith.addi %[[TURN]], %c1
+  // CHECK-NEXT:      %[[LAST:.+]] = arith.cmpi eq, %[[NEXT]], %[[TURNS]]
+  // CHECK-NEXT:      %[[BACK:.+]] = arith.subi %c1, %[[TURNS]]
+  // CHECK:           %[[BACK32:.+]] = arith.index_cast %[[BACK]] : index to i32
+  // CHECK:           %[[BY:.+]] = arith.select %[[LAST]], %[[BACK32]], %{{.+}} : i32
   // CHECK-NEXT:      llvm.fence syncscope("device") acq_rel
-  // CHECK-NEXT:      %[[ONE:.+]] = arith.constant 1 : i32
-  // CHECK-NEXT:      %[[LEFT:.+]] = memref.atomic_rmw addi %[[ONE]], %[[COUNTERS]][%[[I]]]
-  // CHECK-NEXT:      %[[NOW:.+]] = arith.addi %[[LEFT]], %[[ONE]]
-  // CHECK-NEXT:      %[[LAST:.+]] = arith.cmpi eq, %[[NOW]], %[[ALL]]
-  // CHECK-NEXT:      scf.if %[[LAST]] {
-  // CHECK:             memref.store %{{.+}}, %[[COUNTERS]][%[[I]]]
+  // CHECK-NEXT:      memref.atomic_rmw addi %[[BY]], %[[COUNTERS]][%[[I]]]
+  // CHECK-NEXT:    }
   gpu.func @workgroup(%out: !out, %counters: memref<?xi32>, %i: index, %turn: index, %turns: index) kernel
       attributes {known_block_size = array<i32: 128, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -59,7 +57,7 @@ gpu.module @kernels {
   // CHECK:         vector.store
   // CHECK:         gpu.barrier
   // CHECK-NEXT:    scf.if
-  // CHECK-NEXT:      llvm.fence syncscope("device") acq_rel
+  // CHECK:           llvm.fence syncscope("device") acq_rel
   // CHECK-NOT:     scf.while
   // CHECK:           memref.atomic_rmw addi
   // CHECK:         gpu.return
@@ -81,8 +79,6 @@ gpu.module @kernels {
   // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %[[THREAD]], %c0
   // CHECK:         %[[DOUBLE:.+]] = arith.muli %[[TURN]], %c2
   // CHECK:         %[[BEFORE:.+]] = arith.index_cast %[[DOUBLE]] : index to i32
-  // CHECK:         %[[DOUBLES:.+]] = arith.muli %[[TURNS]], %c2
-  // CHECK:         %[[ALL:.+]] = arith.index_cast %[[DOUBLES]] : index to i32
   // CHECK:         scf.if %[[FIRST]]
   // CHECK:           arith.cmpi ult, %{{.+}}, %[[BEFORE]]
   // CHECK-NOT:     gpu.barrier
@@ -90,7 +86,14 @@ gpu.module @kernels {
   // CHECK:         memref.atomic_rmw addf
   // CHECK:         nvvm.barrier id = %{{.+}} number_of_threads = %c128_i32
   // CHECK:         scf.if %[[FIRST]]
-  // CHECK:           arith.cmpi eq, %{{.+}}, %[[ALL]]
+  // CHECK:           llvm.fence syncscope("device") acq_rel
+  // CHECK-NEXT:      %[[LEFT:.+]] = memref.atomic_rmw addi %{{.+}}, %[[COUNTERS]][%[[I]]]
+  // CHECK:           %[[NOW:.+]] = arith.addi %[[LEFT]]
+  // CHECK:           %[[DOUBLES:.+]] = arith.muli %[[TURNS]], %c2
+  // CHECK:           %[[ALL:.+]] = arith.index_cast %[[DOUBLES]] : index to i32
+  // CHECK:           %[[LAST:.+]] = arith.cmpi eq, %[[NOW]], %[[ALL]]
+  // CHECK:           scf.if %[[LAST]] {
+  // CHECK:             memref.store %{{.+}}, %[[COUNTERS]][%[[I]]]
   gpu.func @role(%counters: memref<?xi32>, %i: index, %turn: index, %turns: index, %out: memref<256x4xf32>) kernel
       attributes {known_block_size = array<i32: 384, 1, 1>} {
     %c0 = arith.constant 0 : index
@@ -113,8 +116,8 @@ gpu.module @kernels {
   // CHECK:         %[[BEFORE:.+]] = arith.index_cast %[[TURN]] : index to i32
   // CHECK:         scf.while : () -> () {
   // CHECK:           arith.cmpi ult, %{{.+}}, %[[BEFORE]]
-  // CHECK:         llvm.fence syncscope("device") acq_rel
-  // CHECK-NEXT:    nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.global>}
+  // CHECK-NOT:     llvm.fence
+  // CHECK:         nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.global>}
   // CHECK-NOT:     barrier
   // CHECK:         nvvm.mbarrier.try_wait.parity
   // CHECK:         nvvm.cp.async.bulk.tensor.reduce
@@ -123,9 +126,8 @@ gpu.module @kernels {
   // CHECK:         nvvm.cp.async.bulk.wait_group 0
   // CHECK-NOT:     read
   // CHECK:         llvm.fence syncscope("device") acq_rel
-  // CHECK:         memref.atomic_rmw addi
-  // CHECK:         scf.if
-  // CHECK:           memref.store %{{.+}}, %[[COUNTERS]][%[[I]]]
+  // CHECK-NEXT:    memref.atomic_rmw addi
+  // CHECK-NOT:     memref.store
   gpu.func @copies(%counters: memref<?xi32>, %i: index, %turn: index, %turns: index, %out: memref<64x32xf32>) kernel
       attributes {known_block_size = array<i32: 256, 1, 1>} {
     %c0 = arith.constant 0 : index

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "StoresThroughShared.h"
+#include "attune/Dialect/Tile/IR/SharedMemoryLayout.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -119,10 +120,9 @@ LogicalResult StoresThroughShared::lower(StoreOp store, OrderedOp ordered) {
     return store.emitOpError()
            << "expects 'tile.ordered' with a role that stores a tile by way of "
               "a buffer, to a view that ends where its tensor does";
-  // One slot: while it is stored, the next tile is computed.
-  auto channelType = ChannelType::get(type.getContext(), type.getShape(),
-                                      type.getElementType(), /*stages=*/1,
-                                      getSwizzleAtom(kernel, type));
+  auto channelType = ChannelType::get(
+      type.getContext(), type.getShape(), type.getElementType(),
+      SharedMemoryLayout::kSlotsInTurns, getSwizzleAtom(kernel, type));
   Block &entry = kernel.getBody().front();
   OpBuilder b(&entry, entry.begin());
   Value channel = ChannelOp::create(b, loc, channelType,
