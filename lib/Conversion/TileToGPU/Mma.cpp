@@ -131,6 +131,19 @@ static Value getStart(OpBuilder &b, Location loc, const KernelContext &context,
   return arith::MulIOp::create(b, loc, number, constant(b, loc, extent));
 }
 
+/// One k-step of an operand: all rows of a warp of the left, all columns of the
+/// right.
+static SharedRead getStep(Value operand, tile::TileType type, LayoutAttr layout,
+                          bool transposed, Value lane) {
+  return SharedRead{operand,
+                    type.getSwizzle(),
+                    transposed ? layout.transpose() : layout,
+                    Value(),
+                    0,
+                    0,
+                    lane};
+}
+
 template <typename OpTy>
 Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
                                         OpTy op,
@@ -163,27 +176,15 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
   for (int64_t i = 0; i < mSteps * nSteps; ++i)
     acc.push_back(slice(rewriter, loc, adaptor.getAcc(), i * accSize, accSize));
 
-  // One k-step of an operand: all rows of a warp of the left, all columns of
-  // the right.
   Value lane = laneNumber(rewriter, loc, context);
-  auto steps = [&](Value operand, tile::TileType type, LayoutAttr layout,
-                   bool transposed) {
-    return SharedRead{operand,
-                      type.getSwizzle(),
-                      transposed ? layout.transpose() : layout,
-                      Value(),
-                      0,
-                      0,
-                      lane};
-  };
   SharedRead left =
-      steps(adaptor.getLhs(), lhsType,
-            atom.getLhs().withRegisterModes({{mSteps, 0, atom.getM()}}),
-            op.getTransposeLhs());
+      getStep(adaptor.getLhs(), lhsType,
+              atom.getLhs().withRegisterModes({{mSteps, 0, atom.getM()}}),
+              op.getTransposeLhs(), lane);
   SharedRead right =
-      steps(adaptor.getRhs(), rhsType,
-            atom.getRhs().withRegisterModes({{nStored, 1, atom.getN()}}),
-            op.getTransposeRhs());
+      getStep(adaptor.getRhs(), rhsType,
+              atom.getRhs().withRegisterModes({{nStored, 1, atom.getN()}}),
+              op.getTransposeRhs(), lane);
   if (lhsType.isShared())
     (op.getTransposeLhs() ? left.column : left.row) =
         getStart(rewriter, loc, context, 1, alongM, numWarps, rowsPerWarp);

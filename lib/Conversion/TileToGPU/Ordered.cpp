@@ -5,9 +5,9 @@
 // barriers where they meet, before its count, and a read that acquires what
 // they do after the count that it waited for: so what a workgroup adds is there
 // before the next one starts to. Other atomic operations do not order others on
-// every chip. In a role of one thread there is nobody to meet, and what the copy
-// engine stores is waited for until it is there, not only until it has been
-// read.
+// every chip. In a role of one thread there is nobody to meet, and what the
+// copy engine stores is waited for until it is there, not only until it has
+// been read.
 //
 // tile.join: one thread counts, with fences likewise, and leaves to the others
 // what it has found in a word of workgroup memory.
