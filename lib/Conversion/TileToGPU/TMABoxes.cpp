@@ -312,16 +312,21 @@ LogicalResult TMAPutPattern::copyPieces(ConversionPatternRewriter &b,
   return success();
 }
 
+/// Where this workgroup's share of `rows` of a cluster begins.
+static Value shareOf(OpBuilder &b, Location loc, int64_t rows,
+                     int64_t cluster) {
+  Value rank = gpu::ClusterBlockIdOp::create(b, loc, gpu::Dimension::x);
+  return arith::MulIOp::create(b, loc, rank, constant(b, loc, rows / cluster));
+}
+
 Value TMAPutPattern::firstRowOf(ConversionPatternRewriter &b, tile::PutOp op,
                                 const SourcePiece &piece) const {
   Location loc = op.getLoc();
   int64_t cluster = op.getChannel().getType().getCluster();
   if (cluster == 1)
     return piece.sourceRow;
-  Value rank = gpu::ClusterBlockIdOp::create(b, loc, gpu::Dimension::x);
-  Value share = b.createOrFold<arith::MulIOp>(
-      loc, rank, constant(b, loc, piece.rows / cluster));
-  return b.createOrFold<arith::AddIOp>(loc, piece.sourceRow, share);
+  return b.createOrFold<arith::AddIOp>(loc, piece.sourceRow,
+                                       shareOf(b, loc, piece.rows, cluster));
 }
 
 SmallVector<TMAPutPattern::BoxPlace>
@@ -361,21 +366,17 @@ LogicalResult TMAPutPattern::copyPiece(ConversionPatternRewriter &b,
   Value &row = request.coordinates[view->dims[0]],
         &column = request.coordinates[view->dims[1]],
         &page = request.coordinates[view->pageDim.value_or(view->dims[0])];
-  Value origin = row, firstPage = page, firstRow = piece.sourceRow;
+  Value origin = row, firstPage = page, firstRow = firstRowOf(b, op, piece);
   row = plus(row, firstRow);
   Value firstColumn = plus(column, piece.sourceColumn);
   Value start = b.createOrFold<arith::MulIOp>(loc, slot.number,
                                               constant(b, loc, rows * columns));
   int64_t copiedRows = piece.rows / cluster;
-  if (cluster > 1) {
-    Value rank = gpu::ClusterBlockIdOp::create(b, loc, gpu::Dimension::x);
-    Value share =
-        arith::MulIOp::create(b, loc, rank, constant(b, loc, copiedRows));
-    row = plus(row, share);
-    firstRow = plus(firstRow, share);
-    start = plus(start, arith::MulIOp::create(b, loc, share,
-                                              constant(b, loc, atomColumns)));
-  }
+  if (cluster > 1)
+    start =
+        plus(start,
+             arith::MulIOp::create(b, loc, shareOf(b, loc, piece.rows, cluster),
+                                   constant(b, loc, atomColumns)));
   PagedRows rowsInPages(piece.buffer);
   int64_t box = getCopiedBuffers(op)[piece.number].box.count();
   for (int64_t copied = 0; copied < copiedRows; copied += box) {
