@@ -87,6 +87,23 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // A view of the only head, of which a cast forgets where it begins, ends where its tensor does all the same.
+  // CHECK-LABEL: gpu.func @only_head
+  // CHECK: %[[HEAD:.+]] = memref.cast
+  // CHECK: %[[O:.+]] = tile.mma
+  // CHECK: tile.write %[[O]], %[[SUMS:[^ ]+]] :
+  // CHECK-NEXT: tile.store_async %[[SUMS]], %[[HEAD]]{{.*}} accumulate :
+  gpu.func @only_head(%vm: memref<64x32xf16>, %x: f16, %acc: !tile.tile<16x32xf32, registers>, %out: memref<1x16x32xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %subview = memref.subview %out[0, 0, 0] [1, 16, 32] [1, 1, 1] : memref<1x16x32xf32> to memref<16x32xf32, strided<[32, 1]>>
+    %head = memref.cast %subview : memref<16x32xf32, strided<[32, 1]>> to memref<16x32xf32, strided<[32, 1], offset: ?>>
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<64x32xf16> -> !q
+    %p = tile.fill %x : f16 -> !p
+    %o = tile.mma %p, %v, %acc transpose_lhs scope warpgroup lhs_through_shared : !p, !q, !tile.tile<16x32xf32, registers>
+    tile.store %o, %head[%c0, %c0] accumulate path buffer : !tile.tile<16x32xf32, registers>, memref<16x32xf32, strided<[32, 1], offset: ?>>
+    gpu.return
+  }
+
   // An MMA that may still run in the next turn reads one place, which is written between barriers.
   // CHECK-LABEL: gpu.func @carried
   // CHECK-NOT: tile.alternate

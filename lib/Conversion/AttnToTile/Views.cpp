@@ -31,7 +31,7 @@ Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
       strides(4, b.getIndexAttr(1));
   offsets[position('b')] = batch;
   offsets[position('h')] = headIndex;
-  SmallVector<int64_t> shape;
+  SmallVector<int64_t> shape, kept;
   char rows = heads == 1 ? 's' : 'h';
   for (auto [pos, dim] : llvm::enumerate(order)) {
     if (dim == 'b')
@@ -44,14 +44,24 @@ Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
       extents[pos] = b.getIndexAttr(type.getDimSize(pos));
     bool isOne = dim == 'b' || (dim == 'h' && heads == 1) ||
                  (dim == 's' && rows == 'h' && type.getDimSize(pos) == 1);
-    if (!isOne)
-      shape.push_back(
-          getConstantIntValue(extents[pos]).value_or(ShapedType::kDynamic));
+    if (isOne)
+      continue;
+    shape.push_back(
+        getConstantIntValue(extents[pos]).value_or(ShapedType::kDynamic));
+    kept.push_back(static_cast<int64_t>(pos));
   }
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      shape, type, offsets, extents, strides);
-  Value view = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
-                                         offsets, extents, strides);
+  // Upstream would infer of several dimensions that are 1 that the first stays.
+  auto [allStrides, offset] =
+      memref::SubViewOp::inferResultType(type, offsets, extents, strides)
+          .getStridesAndOffset();
+  SmallVector<int64_t> keptStrides;
+  for (int64_t pos : kept)
+    keptStrides.push_back(allStrides[pos]);
+  auto layout = StridedLayoutAttr::get(b.getContext(), offset, keptStrides);
+  auto viewType = MemRefType::get(shape, type.getElementType(), layout,
+                                  type.getMemorySpace());
+  Value view =
+      memref::SubViewOp::create(b, viewType, buffer, offsets, extents, strides);
   bool transposed = position('d') < position(rows);
   if (shape.size() == 3)
     view = memref::CollapseShapeOp::create(

@@ -6,6 +6,7 @@
 #include "TensorMaps.h"
 #include "Views.h"
 #include "attune/Dialect/Launch/IR/Launch.h"
+#include "attune/Dialect/Tile/IR/Alignment.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -19,7 +20,7 @@ static FailureOr<TensorView> traceSubview(OpBuilder &b,
   if (failed(source))
     return failure();
   TensorView view{source->tensor, source->origin, {}, source->pageDim};
-  llvm::SmallBitVector dropped = subview.getDroppedDims();
+  llvm::SmallBitVector dropped = tile::findDroppedDims(subview);
   for (auto [i, dim] : llvm::enumerate(source->dims)) {
     if (!isConstantIntValue(subview.getMixedStrides()[i], 1))
       return failure();

@@ -12,6 +12,26 @@ using namespace mlir;
 using namespace attune;
 using namespace attune::tile;
 
+// Upstream tells by strides alone, and keeps the first one of its stride.
+llvm::SmallBitVector tile::findDroppedDims(memref::SubViewOp view) {
+  llvm::SmallBitVector dropped = view.getDroppedDims();
+  MemRefType source = view.getSourceType();
+  SmallVector<int64_t> strides = source.getStridesAndOffset().first;
+  for (int64_t kept : llvm::seq(source.getRank())) {
+    if (dropped[kept] || view.getStaticSizes()[kept] != 1 ||
+        source.getDimSize(kept) == 1)
+      continue;
+    for (int64_t dim : llvm::seq(source.getRank()))
+      if (dropped[dim] && source.getDimSize(dim) == 1 &&
+          strides[dim] == strides[kept]) {
+        dropped.reset(dim);
+        dropped.set(kept);
+        break;
+      }
+  }
+  return dropped;
+}
+
 int64_t tile::knownRowDivisor(Value buffer) {
   // Views of a head keep the strides of the tensor; the argument's type knows
   // more of them than the view's.

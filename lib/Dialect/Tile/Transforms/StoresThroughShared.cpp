@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "StoresThroughShared.h"
+#include "attune/Dialect/Tile/IR/Alignment.h"
 #include "attune/Dialect/Tile/IR/SharedMemoryLayout.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -40,10 +41,12 @@ TileType attune::tile::transpose(TileType type) {
 
 /// Whether the rows and columns of a view end where those of its tensor do.
 static bool reachesEnds(Value view) {
+  if (auto cast = view.getDefiningOp<memref::CastOp>())
+    return reachesEnds(cast.getSource());
   auto subview = view.getDefiningOp<memref::SubViewOp>();
   if (!subview)
     return isa<BlockArgument>(view);
-  llvm::SmallBitVector dropped = subview.getDroppedDims();
+  llvm::SmallBitVector dropped = findDroppedDims(subview);
   MemRefType source = subview.getSourceType();
   for (int64_t dim = 0, rank = source.getRank(); dim < rank; ++dim) {
     if (dropped[dim])
