@@ -24,8 +24,7 @@ func.func @producer_of_one_warp(%q: !t, %lse: !lse) -> !t {
   return %g : !t
 }
 func.func @fused_boxes_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {
-  // expected-error @below {{boxes-of-lengths: expects form to be split for gradients of keys with lengths of their own, but got fused}}
-  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) key_lengths(%lengths : tensor<?xi32>) schedule(<form = fused, mmaWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) key_lengths(%lengths : tensor<?xi32>) schedule(<form = fused, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
 func.func @numbers_of_boxes_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {

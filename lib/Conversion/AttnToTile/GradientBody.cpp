@@ -365,14 +365,29 @@ void GradientBuilder::finish(Value sums, Value gradient, double factor) {
   Value rows = viewHeads(b, op.getOrder(), gradient, getBatch(dim), headOwned);
   if (afterOwned)
     rows = limitRows(b, rows, afterOwned);
-  Value place = getPlace(dim, firstOwned);
-  if (movesOwned()) {
-    // Those before are another tile's.
-    rows = dropRows(b, rows, getPlace(dim, leastOwned));
-    place = arith::SubIOp::create(b, firstOwned, leastOwned);
-  }
-  tile::StoreOp::create(b, scaled, rows, ValueRange{place, constant(0)},
-                        /*accumulate=*/false, tile::StorePath::Direct);
+  auto store = [&](Value tile, Value view, Value row) {
+    tile::StoreOp::create(b, tile, view, ValueRange{row, constant(0)},
+                          /*accumulate=*/false, tile::StorePath::Direct);
+  };
+  if (!movesOwned())
+    return store(scaled, rows, getPlace(dim, firstOwned));
+  // Those before are another tile's.
+  Value own = dropRows(b, rows, getPlace(dim, leastOwned));
+  Value back = arith::SubIOp::create(b, firstOwned, leastOwned);
+  store(scaled, own, back);
+  if (!op.getKeyLengths())
+    return;
+  // A tile that starts earlier does not reach those behind the last row, which
+  // are stored as 0 where it would have started.
+  Value length = getRows(dim).length;
+  Value moves =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, back, constant(0));
+  Value place = arith::SelectOp::create(
+      b, moves, arith::SubIOp::create(b, leastOwned, length),
+      constant(-kernel.owned));
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(op.getElementType()));
+  store(tile::FillOp::create(b, scaled.getType(), zero),
+        dropRows(b, rows, getPlace(dim, length)), place);
 }
 
 void GradientBuilder::build() {

@@ -35,7 +35,6 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
           op.hasLengths(),
           (op.getQueryStarts() && op.getQueryLengths()) ||
               (op.getKeyStarts() && op.getKeyLengths()),
-          bool(op.getKeyLengths()),
           !op.hasMask() || areRangesMutual(op.getMask())};
 }
 
@@ -67,13 +66,6 @@ static std::optional<Refusal> checkLengths(const AttentionGradProblem &problem,
                   "expects mma-warps to be 1 for gradients of packed batches "
                   "with lengths of their own, but got {0}",
                   schedule.getMmaWarps());
-  // What is owned is multiplied by 0 as well, and so its last tile ends with
-  // the last key: no tile has the rows behind.
-  if (kernel.addsQueries && problem.hasKeyLengths)
-    return refuse(kRule,
-                  "expects form to be split for gradients of keys with lengths "
-                  "of their own, but got {0}",
-                  getFormName(schedule));
   if (kernel.owns == MaskDim::Key && !stagesNumbers(schedule, kernel))
     return refuse(kRule,
                   "expects {0} to be a multiple of 32, at most 256, for "

@@ -154,3 +154,29 @@ func.func @boxes(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %sq: tenso
     : !q, !k, !k, !q, !lse, !q
   return %dq, %dk, %dv : !q, !k, !k
 }
+
+// Behind the last key of a batch, where no tile is that begins with it, the one that ends with it stores zeros.
+// FUSED-LABEL: gpu.func @lengths_key_grad
+// FUSED: memref.load %{{.+}} : memref<3xi32>
+// FUSED: %[[LENGTH:.+]] = arith.minsi %{{.+}}, %c200
+// FUSED: %[[FIRST:.+]] = arith.muli %{{.+}}, %c128
+// FUSED: %[[EXISTS:.+]] = arith.cmpi slt, %[[FIRST]], %[[LENGTH]]
+// FUSED: %[[LAST:.+]] = arith.cmpi sge, %[[FIRST]],
+// FUSED: %[[MOVED:.+]] = arith.select %[[LAST]],
+// FUSED: %[[BACK:.+]] = arith.select %[[EXISTS]], %[[MOVED]], %c0
+// FUSED: %[[BEFORE:.+]] = arith.subi %c0, %[[BACK]]
+// FUSED: tile.store %{{.+}}, %{{.+}}[%[[BEFORE]], %c0]
+// FUSED: %[[MOVES:.+]] = arith.cmpi ne, %[[BEFORE]], %c0
+// FUSED: %[[FROM:.+]] = arith.subi %[[FIRST]], %[[LENGTH]]
+// FUSED: %[[PLACE:.+]] = arith.select %[[MOVES]], %[[FROM]], %c-128
+// FUSED: %[[ZEROS:.+]] = tile.fill
+// FUSED: %[[BEHIND:.+]] = memref.subview %{{.+}}[%[[LENGTH]], 0]
+// FUSED: tile.store %[[ZEROS]], %[[BEHIND]][%[[PLACE]], %c0]
+// FUSED: tile.store %{{.+}}, %{{.+}}[%[[BEFORE]], %c0]
+// FUSED: tile.store %[[ZEROS]], %{{.+}}[%[[PLACE]], %c0]
+!some = tensor<3x2x200x64xf16>
+!numbers = tensor<3x2x200xf32>
+func.func @lengths(%q: !some, %k: !some, %v: !some, %o: !some, %lse: !numbers, %do: !some, %used: tensor<3xi32>) -> (!some, !some, !some) {
+  %dq, %dk, %dv = attn.attention_grad %q, %k, %v, %o, %lse, %do key_lengths(%used : tensor<3xi32>) : !some, !some, !some, !some, !numbers, !some
+  return %dq, %dk, %dv : !some, !some, !some
+}

@@ -31,10 +31,9 @@ struct AttentionGradProblem {
   /// In the order of findRegionTiles().
   llvm::SmallVector<RegionTile, 1> regionTiles = {};
   /// Whether batches have lengths of their own, or are packed, or both, so that
-  /// rows between packed ones may hold anything, and whether their keys have.
+  /// rows between packed ones may hold anything.
   bool hasLengths = false;
   bool hasGaps = false;
-  bool hasKeyLengths = false;
   /// Whether the mask is such that a block of queries visits a tile of keys by
   /// what is known of it just where the tile visits the block.
   bool hasMutualRanges = true;
