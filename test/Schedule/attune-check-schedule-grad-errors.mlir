@@ -146,8 +146,28 @@ func.func @nobody_waits(%q: !t, %lse: !lse) -> !t {
   return %g : !t
 }
 func.func @turns_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {
-  // expected-error @below {{ordered-lengths: expects form to be split for gradients of batches of different lengths, but got ordered}}
-  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) query_lengths(%lengths : tensor<?xi32>) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) query_lengths(%lengths : tensor<?xi32>) key_lengths(%lengths : tensor<?xi32>) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @turns_of_packed_sequences(%q: !t, %lse: !lse, %starts: tensor<?xi32>) -> !t {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) query_starts(%starts : tensor<?xi32>) key_starts(%starts : tensor<?xi32>) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @turns_between_gaps(%q: !t, %lse: !lse, %starts: tensor<?xi32>, %lengths: tensor<?xi32>) -> !t {
+  // expected-error @below {{boxes-of-lengths: expects mma-warps to be 1 for gradients of packed batches with lengths of their own, but got 4}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) query_starts(%starts : tensor<?xi32>) query_lengths(%lengths : tensor<?xi32>) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @turns_of_packed_unions(%q: !t, %lse: !lse, %starts: tensor<?xi32>) -> !t {
+  // expected-error @below {{ordered-mask: expects a mask of comparisons}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) query_starts(%starts : tensor<?xi32>) key_starts(%starts : tensor<?xi32>)
+    mask (%b, %h, %m, %n) {
+      %c4 = arith.constant 4 : index
+      %sink = arith.cmpi slt, %n, %c4 : index
+      %past = arith.cmpi sge, %m, %n : index
+      %any = arith.ori %sink, %past : i1
+      attn.yield %any : i1
+    } schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
 // Whose turn it is has to be known from either side.

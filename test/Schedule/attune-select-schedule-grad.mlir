@@ -43,6 +43,24 @@ func.func @deterministic_documents(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1
   return %g : tensor<1x1x256x64xbf16>
 }
 
+!short = tensor<1x1x1024x128xbf16>
+!any = tensor<1x1x?x128xbf16>
+// Sequences of any lengths are in order.
+// GROUPS-LABEL: func.func @deterministic_packed
+// GROUPS: schedule(<form = ordered, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// GROUPS-LABEL: func.func @deterministic_lengths
+// GROUPS: schedule(<form = ordered, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+func.func @deterministic_packed(%q: !any, %lse: tensor<1x1x?xf32>, %starts: tensor<?xi32>) -> !any {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) query_starts(%starts : tensor<?xi32>) key_starts(%starts : tensor<?xi32>)
+    : !any, !any, !any, !any, tensor<1x1x?xf32>, !any
+  return %g : !any
+}
+func.func @deterministic_lengths(%q: !short, %lse: tensor<1x1x1024xf32>, %lengths: tensor<1xi32>) -> !short {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) key_lengths(%lengths : tensor<1xi32>)
+    : !short, !short, !short, !short, tensor<1x1x1024xf32>, !short
+  return %g : !short
+}
+
 // GROUPS-LABEL: func.func @head_128
 // GROUPS: schedule(<form = fused, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
 // WARPS-LABEL: func.func @head_128

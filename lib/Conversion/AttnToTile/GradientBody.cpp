@@ -219,12 +219,16 @@ Value GradientBuilder::multiplyByKeys(Value grads) {
 // (orderBySection), chips start workgroups in the order of these, and a
 // workgroup goes through heads, and blocks of a head, in one order. So of those
 // that have not ended, the one with the lowest number waits for nobody: all
-// whose turns come before its own have lower numbers, and have passed on.
+// whose turns come before its own have lower numbers, and have passed on. Tiles
+// of packed keys ascend through the sequences, so that it is true of each.
 //
 // Blocks are visited from the last one on. Under a causal mask the last ones
 // are those that all tiles visit, and the first tile, which has most to do, is
 // where the others follow it: from the first block on, each would wait for it
 // at the diagonal.
+//
+// A box that ends with the last query is known by the queries that no other box
+// has. It adds 0 to those before, which changes nothing, whoever's turn it is.
 tile::OrderedOp GradientBuilder::takeTurn(Value first) {
   Value last = arith::AddIOp::create(b, first, constant(kernel.visited - 1));
   KernelInputs known = operands;
@@ -242,9 +246,20 @@ tile::OrderedOp GradientBuilder::takeTurn(Value first) {
         b.createOrFold<arith::MulIOp>(number, of), next);
   };
   Value rows = constant(kernel.visited);
-  Value head = add(batch, size(operands.query, op.getHeadPos()), headQ);
-  Value place = add(head, b.createOrFold<arith::CeilDivUIOp>(seqQ, rows),
-                    b.createOrFold<arith::DivUIOp>(first, rows));
+  Value block = b.createOrFold<arith::DivUIOp>(first, rows);
+  Value blocks = b.createOrFold<arith::CeilDivUIOp>(
+      size(operands.query, op.getSeqPos()), rows);
+  if (Value starts = operands.queryStarts) {
+    // The blocks of a sequence have numbers as its tiles in findPackedRows().
+    blocks = b.createOrFold<arith::AddIOp>(
+        blocks, b.createOrFold<memref::DimOp>(starts, 0));
+    Value before = b.createOrFold<arith::AddIOp>(
+        batch, b.createOrFold<arith::DivUIOp>(queries.first, rows));
+    block = b.createOrFold<arith::AddIOp>(before, block);
+  }
+  Value head = add(getBatch(MaskDim::Query),
+                   size(operands.query, op.getHeadPos()), headQ);
+  Value place = add(head, blocks, block);
   return tile::OrderedOp::create(b, operands.turns, place, subtract(ownTile),
                                  subtract(visiting->end),
                                  b.getStringAttr(WarpBudget::kStoringRole));
@@ -253,7 +268,7 @@ tile::OrderedOp GradientBuilder::takeTurn(Value first) {
 void GradientBuilder::addToQueries(Value part, Value first) {
   OpBuilder::InsertionGuard guard(b);
   if (kernel.addsInOrder) {
-    tile::OrderedOp ordered = takeTurn(first);
+    tile::OrderedOp ordered = takeTurn(lastBox ? leastVisited : first);
     b.createBlock(&ordered.getBody());
   }
   tile::StoreOp::create(

@@ -134,6 +134,8 @@ Value GradientOutliner::makeTurns(const GradientKernel &shape) {
                      {{query, op.getBatchPos()},
                       {query, op.getHeadPos()},
                       {query, op.getSeqPos(), shape.visited}}};
+  if (Value starts = op.getQueryStarts())
+    blocks.factors.back().moreBuffer = getInput(starts, "query_starts");
   return outliner.makeWorkspace({"turns",
                                  IntegerType::get(op.getContext(), 32),
                                  {std::move(blocks)},

@@ -125,10 +125,6 @@ static std::optional<Refusal> checkOrdered(const AttentionGradProblem &problem,
   if (!schedule.getProducerWarps())
     return refuse("ordered-without-producer",
                   "expects producer-warps where form is ordered, but got 0");
-  if (problem.hasLengths)
-    return refuse("ordered-lengths",
-                  "expects form to be split for gradients of batches of "
-                  "different lengths, but got ordered");
   if (!problem.hasMutualRanges)
     return refuse("ordered-mask",
                   "expects a mask of comparisons of sums of positions, all of "

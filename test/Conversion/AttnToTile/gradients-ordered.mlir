@@ -50,6 +50,61 @@ func.func @window(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q) -> (!q, !
   return %dq, %dk, %dv : !q, !k, !k
 }
 
+// Of packed sequences, a tile's number is that among the tiles of its sequence, of which there are as many turns. A block of queries is known by the
+// queries that no other box has, and its count by a number that no block of another sequence has: those of sequence b begin behind starts[b] / 64 + b.
+// CHECK-LABEL: gpu.func @packed_key_grad
+// CHECK-SAME:    %[[Q:[^ ]+]]: memref<1x4x?x128xbf16>
+// CHECK-SAME:    %[[SQ:[^ ]+]]: memref<?xi32>, %[[SK:[^ ]+]]: memref<?xi32>
+// CHECK-SAME:    #launch.workspace<name = "turns", type = i32, sizes = [#launch.product<dim(0, 0) * dim(0, 1) * (dim(0, 2) ceildiv 64 + dim(4, 0))>], alignment = 4, contents = zero, restored = true>
+// CHECK:     memref.load %[[SQ]][%[[BATCH:[0-9a-z]+]]]
+// CHECK:     %[[START:.+]] = arith.minsi
+// CHECK:     arith.muli %[[TILE:.+]], %c128
+// CHECK:     %[[TILES:.+]] = arith.ceildivui %{{.+}}, %c128
+// CHECK:     scf.for %[[HEAD:[^ ]+]] =
+// CHECK:     scf.for
+// CHECK:       %[[LEAST:.+]] = arith.muli %{{.+}}, %c64
+// CHECK:       arith.select
+// CHECK:       %[[FIRST:.+]] = arith.subi %[[LEAST]],
+// CHECK:       %[[QUERY:.+]] = arith.addi %[[START]], %[[FIRST]]
+// CHECK-DAG:   %[[BLOCK:.+]] = arith.divui %[[LEAST]], %c64
+// CHECK-DAG:   %[[SIZE:.+]] = arith.ceildivui %{{.+}}, %c64
+// CHECK-DAG:   %[[STARTS:.+]] = memref.dim %[[SQ]]
+// CHECK-DAG:   %[[BLOCKS:.+]] = arith.addi %[[SIZE]], %[[STARTS]]
+// CHECK-DAG:   %[[BEFORE:.+]] = arith.divui %[[START]], %c64
+// CHECK-DAG:   %[[OF_BATCH:.+]] = arith.addi %[[BATCH]], %[[BEFORE]]
+// CHECK-DAG:   %[[OF_HEAD:.+]] = arith.addi %[[OF_BATCH]], %[[BLOCK]]
+// CHECK-DAG:   %[[HEADS:.+]] = arith.muli %[[HEAD]], %[[BLOCKS]]
+// CHECK:       %[[PLACE:.+]] = arith.addi %[[HEADS]], %[[OF_HEAD]]
+// CHECK:       tile.ordered %{{.+}}[%[[PLACE]]] turn %[[TILE]] of %[[TILES]] role "store" {
+// CHECK:         %[[ROW:.+]] = arith.addi %[[QUERY]], %c64
+// CHECK:         tile.store %{{.+}}, %{{.+}}[%[[ROW]], %{{.+}}] accumulate path buffer
+
+!rows = tensor<1x4x?x128xbf16>
+!kept = tensor<1x2x?x128xbf16>
+!logs = tensor<1x4x?xf32>
+func.func @packed(%q: !rows, %k: !kept, %v: !kept, %o: !rows, %lse: !logs, %do: !rows, %sq: tensor<?xi32>, %sk: tensor<?xi32>) -> (!rows, !kept, !kept) {
+  %dq, %dk, %dv = attn.attention_grad %q, %k, %v, %o, %lse, %do deterministic query_starts(%sq : tensor<?xi32>) key_starts(%sk : tensor<?xi32>)
+    : !rows, !kept, !kept, !rows, !logs, !rows
+  return %dq, %dk, %dv : !rows, !kept, !kept
+}
+
+// Of lengths, counts have the places that they would have without.
+// CHECK-LABEL: gpu.func @lengths_key_grad
+// CHECK-SAME:    %[[TURNS:[^ ]+]]: memref<32xi32>)
+// CHECK:     scf.for %[[HEAD:[^ ]+]] =
+// CHECK:     scf.for
+// CHECK:       %[[LEAST:.+]] = arith.muli %{{.+}}, %c64
+// CHECK:       %[[BLOCK:.+]] = arith.divui %[[LEAST]], %c64
+// CHECK:       %[[OF_BATCH:.+]] = arith.addi %{{.+}}, %[[HEAD]]
+// CHECK:       %[[BLOCKS:.+]] = arith.muli %[[OF_BATCH]], %c4
+// CHECK:       %[[PLACE:.+]] = arith.addi %[[BLOCKS]], %[[BLOCK]]
+// CHECK:       tile.ordered %[[TURNS]][%[[PLACE]]]
+func.func @lengths(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !lse, %do: !q, %lengths: tensor<2xi32>) -> (!q, !k, !k) {
+  %dq, %dk, %dv = attn.attention_grad %q, %k, %v, %o, %lse, %do deterministic query_lengths(%lengths : tensor<2xi32>) key_lengths(%lengths : tensor<2xi32>)
+    : !q, !k, !k, !q, !lse, !q
+  return %dq, %dk, %dv : !q, !k, !k
+}
+
 // Where gradients of queries are not wanted, nobody waits.
 // CHECK-LABEL: gpu.func @keys_key_grad
 // CHECK-NOT: tile.ordered

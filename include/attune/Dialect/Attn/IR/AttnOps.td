@@ -60,7 +60,8 @@ def Attn_AttentionOp : Attn_Op<"attention", [
     starts say. Queries behind the last sequence have result 0 and `lse` -inf.
     The first start is 0, and none is below the one before it or beyond the end
     of the tensor. Kernels do not check that; where it is broken, nothing outside
-    of the tensors is read or written, but results have no meaning.
+    of the tensors is read or written, but results have no meaning, and kernels
+    whose workgroups take turns may wait without end.
 
     With `latent(E)`, values are a part of the keys, which are the operands key and
     value both: `value[b,g,n,e]` is `key[b,g,n,e]` for the first `E` columns (DeepSeek-V2, 2024,
