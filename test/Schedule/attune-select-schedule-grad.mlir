@@ -4,6 +4,7 @@
 // do.
 //
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=GROUPS
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-select-schedule="sizes=seq-q=1024,seq-k=1024" | FileCheck %s --check-prefix=SHORT
 // RUN: attune-opt %s --attune-attach-target="chip=sm_80" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=WARPS
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=WAVES
 
@@ -43,8 +44,35 @@ func.func @deterministic_documents(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1
   return %g : tensor<1x1x256x64xbf16>
 }
 
+// Large heads of few positions are no sum in an order, which is slower there: where sizes are given, of those that are dynamic as well.
+// GROUPS-LABEL: func.func @deterministic_short
+// GROUPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// GROUPS-LABEL: func.func @deterministic_long
+// GROUPS: schedule(<form = ordered,
+// GROUPS-LABEL: func.func @deterministic_dynamic
+// GROUPS: schedule(<form = ordered,
+// SHORT-LABEL: func.func @deterministic_long
+// SHORT: schedule(<form = ordered,
+// SHORT-LABEL: func.func @deterministic_dynamic
+// SHORT: schedule(<kvBlockN = 128,
+// SHORT-LABEL: func.func @deterministic_packed
+// SHORT: schedule(<form = ordered,
 !short = tensor<1x1x1024x128xbf16>
+!long = tensor<1x1x2048x128xbf16>
 !any = tensor<1x1x?x128xbf16>
+func.func @deterministic_short(%q: !short, %lse: tensor<1x1x1024xf32>) -> !short {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) : !short, !short, !short, !short, tensor<1x1x1024xf32>, !short
+  return %g : !short
+}
+func.func @deterministic_long(%q: !short, %k: !long, %lse: tensor<1x1x1024xf32>) -> !long {
+  %g = attn.attention_grad %q, %k, %k, %q, %lse, %q deterministic wrt(key) : !short, !long, !long, !short, tensor<1x1x1024xf32>, !short
+  return %g : !long
+}
+func.func @deterministic_dynamic(%q: !any, %lse: tensor<1x1x?xf32>) -> !any {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) : !any, !any, !any, !any, tensor<1x1x?xf32>, !any
+  return %g : !any
+}
+
 // Sequences of any lengths are in order.
 // GROUPS-LABEL: func.func @deterministic_packed
 // GROUPS: schedule(<form = ordered, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)

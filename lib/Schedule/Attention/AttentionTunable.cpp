@@ -21,6 +21,19 @@ SmallVector<int64_t> attune::getAttentionSizes(attn::AttentionOpInterface op) {
           op.getSeqK()};
 }
 
+SmallVector<int64_t> attune::fillSizes(ArrayRef<int64_t> sizes,
+                                       const SizeMap &likely) {
+  SmallVector<int64_t> filled(sizes);
+  for (auto [size, info] :
+       llvm::zip_equal(filled, AttentionAttr::getSet().sizes)) {
+    if (ShapedType::isStatic(size))
+      continue;
+    auto it = likely.find(info.name.str());
+    size = it == likely.end() ? 0 : it->second;
+  }
+  return filled;
+}
+
 int64_t attune::getMeanLength(Value starts, int64_t size, int64_t batches) {
   return starts && batches > 0 ? llvm::divideCeilSigned(size, batches) : size;
 }

@@ -32,6 +32,11 @@ llvm::SmallVector<int64_t> getAttentionSizes(attn::AttentionOpInterface op);
 /// The same, but of a usual batch where bits of one must not depend on others.
 llvm::SmallVector<int64_t> getUsualSizes(attn::AttentionOp op);
 
+/// Sizes, by AttentionSize, of which those that are not known are the likely
+/// ones, or 0.
+llvm::SmallVector<int64_t> fillSizes(llvm::ArrayRef<int64_t> sizes,
+                                     const SizeMap &likely);
+
 /// TunableOpInterface::getDistance(): by the ratios of lengths and, among
 /// equals, of the number of heads in all batches.
 llvm::SmallVector<double> getAttentionDistance(llvm::ArrayRef<int64_t> left,

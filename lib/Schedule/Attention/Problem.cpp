@@ -93,7 +93,7 @@ attune::getRegionTiles(attn::AttentionOpInterface op) {
 }
 
 AttentionProblem AttentionProblem::get(attn::AttentionOp op,
-                                       const SizeMap &sizes) {
+                                       const SizeMap &likely) {
   int64_t headDim = op.getHeadDimPos();
   int64_t divisor =
       getRowDivisor({op.getQuery(), op.getKey(), op.getValue()}, headDim);
@@ -105,18 +105,11 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
                            isMasked || op.hasBlockLists(),
                            getRowDivisor(op.getResult(), headDim)};
   problem.isBatchInvariant = op.getBatchInvariant();
-  SmallVector<int64_t> usual = getUsualSizes(op);
-  auto known = [&](AttentionSize place, const char *name) {
-    if (ShapedType::isStatic(usual[place]))
-      return usual[place];
-    auto likely = sizes.find(name);
-    return likely == sizes.end() ? 0 : likely->second;
-  };
-  int64_t batch = known(kBatch, "batch");
-  problem.seqQ =
-      getMeanLength(op.getQueryStarts(), known(kSeqQ, "seq-q"), batch);
-  problem.seqK = getMeanLength(op.getKeyStarts(), known(kSeqK, "seq-k"), batch);
-  problem.heads = batch * known(kHeads, "heads");
+  SmallVector<int64_t> sizes =
+      getMeanSizes(op, fillSizes(getUsualSizes(op), likely));
+  problem.seqQ = sizes[kSeqQ];
+  problem.seqK = sizes[kSeqK];
+  problem.heads = sizes[kBatch] * sizes[kHeads];
   problem.meanKeys = getMeanKeys(op, problem.seqQ, problem.seqK);
   problem.packing = HeadPacking::get(op);
   problem.hasWindow = op.getWindow() && op.getWindowAttr().getLeft() >= 0;

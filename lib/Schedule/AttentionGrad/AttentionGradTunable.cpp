@@ -45,9 +45,9 @@ struct AttentionGradTunable
     return rules;
   }
   ScheduleAttrInterface selectSchedule(Operation *op, tile::TargetAttr target,
-                                       const SizeMap &) const {
+                                       const SizeMap &sizes) const {
     return attune::selectSchedule(
-        AttentionGradProblem::get(cast<AttentionGradOp>(op)), target);
+        AttentionGradProblem::get(cast<AttentionGradOp>(op), sizes), target);
   }
 
   std::string describeKind(Operation *op) const {

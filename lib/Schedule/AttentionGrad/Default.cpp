@@ -162,10 +162,20 @@ static AttentionGradAttr selectFused(const AttentionGradProblem &problem,
   return choice.schedule.getAttr(target.getContext());
 }
 
+/// Whether the split form is faster than what selectFused() finds. On an H200
+/// it is faster than the ordered form for larger heads where few tiles take
+/// turns, by 8 percent at 1024 positions, and slower at 4096
+/// (docs/Measurements.md).
+static bool isSplitFaster(const AttentionGradProblem &problem) {
+  constexpr int64_t kLong = 2048;
+  return problem.isDeterministic && !isSmall(problem) && problem.length > 0 &&
+         problem.length < kLong;
+}
+
 AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
                                          TargetAttr target) {
-  // Faster than the split form on an H200.
-  if (AttentionGradAttr fused = selectFused(problem, target))
+  AttentionGradAttr fused = selectFused(problem, target);
+  if (fused && !isSplitFaster(problem))
     return fused;
   constexpr schedule::GradientForm forms[] = {schedule::GradientForm::Split,
                                               schedule::GradientForm::Apart};
@@ -175,6 +185,8 @@ AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
             select(problem, form, /*byGroups=*/true, target, none))
       return groups;
   }
+  if (fused)
+    return fused;
   // Schedules that spill are those of chips without a better one.
   AttentionGradAttr best;
   int64_t least = kNone - 1;

@@ -3,6 +3,7 @@
 // The rules of legality. A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/AttentionGrad/Legality.h"
+#include "../Attention/AttentionTunable.h"
 #include "attune/Dialect/Attn/Analysis/RegionTiles.h"
 #include "attune/Schedule/BudgetRules.h"
 
@@ -20,7 +21,10 @@ static SmallVector<RegionTile, 1> findTiles(attn::AttentionGradOp op) {
   return tiles;
 }
 
-AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
+AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op,
+                                               const SizeMap &likely) {
+  SmallVector<int64_t> sizes = fillSizes(getAttentionSizes(op), likely);
+  bool isKnown = !op.hasLengths() && sizes[kSeqQ] > 0 && sizes[kSeqK] > 0;
   return {op.getElementType(),
           op.getHeadDimQK(),
           op.getHeadDimV(),
@@ -35,7 +39,8 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op) {
           op.hasLengths(),
           (op.getQueryStarts() && op.getQueryLengths()) ||
               (op.getKeyStarts() && op.getKeyLengths()),
-          !op.hasMask() || areRangesMutual(op.getMask())};
+          !op.hasMask() || areRangesMutual(op.getMask()),
+          isKnown ? std::max(sizes[kSeqQ], sizes[kSeqK]) : 0};
 }
 
 /// How the knobs of a kernel begin.

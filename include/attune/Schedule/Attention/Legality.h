@@ -136,8 +136,8 @@ struct AttentionProblem {
   /// not known.
   int64_t countTiles(const AttentionKnobs &schedule) const;
 
-  /// `sizes` are likely ones of dynamic dimensions, for what is chosen.
-  static AttentionProblem get(attn::AttentionOp op, const SizeMap &sizes = {});
+  /// `likely` are sizes of dynamic dimensions, for what is chosen.
+  static AttentionProblem get(attn::AttentionOp op, const SizeMap &likely = {});
 };
 
 /// The largest known divisor of the distances between the rows of tensors whose

@@ -37,8 +37,13 @@ struct AttentionGradProblem {
   /// Whether the mask is such that a block of queries visits a tile of keys by
   /// what is known of it just where the tile visits the block.
   bool hasMutualRanges = true;
+  /// The queries or the keys, whichever are more; 0 where that is not known, as
+  /// of batches of different lengths. For what is chosen.
+  int64_t length = 0;
 
-  static AttentionGradProblem get(attn::AttentionGradOp op);
+  /// `likely` are sizes of dynamic dimensions, for what is chosen.
+  static AttentionGradProblem get(attn::AttentionGradOp op,
+                                  const SizeMap &likely = {});
 };
 
 /// What the schedule says of one kernel: one that owns tiles of keys, and sums
