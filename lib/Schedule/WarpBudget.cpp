@@ -41,10 +41,10 @@ WarpBudget::getRoleRegisters(TargetAttr target) const {
       ofLoading, isPersistent ? warpgroups.getPersistentProducerRegisters()
                               : warpgroups.getProducerRegisters());
   int64_t consumer = share(all - producers * least, consumers);
-  if (restages) {
-    int64_t restaging =
+  if (restaging) {
+    int64_t wanted =
         std::max(ofRestaging, warpgroups.getPersistentProducerRegisters());
-    int64_t fewer = share(all - producers * restaging, consumers);
+    int64_t fewer = share(all - producers * wanted, consumers);
     if (needed <= fewer || ofRestaging)
       consumer = fewer;
   }
@@ -77,8 +77,7 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
     all.push_back(makeRole(getRoleName(i), computing / roles,
                            roles > 1 && i == 0 ? ofScores : registers.consumer,
                            tile::RoleThreads::All, teams));
-  int64_t restaging = restages ? producing / 2 : 0,
-          storing = stores ? producing / 2 : 0,
+  int64_t storing = stores ? producing / 2 : 0,
           loading = producing - restaging - storing;
   if (restaging)
     all.push_back(makeRole("restage", restaging, registers.producer,

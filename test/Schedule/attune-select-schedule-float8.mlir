@@ -37,10 +37,20 @@ func.func @small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>) -> tensor<4x32x4096x64
 }
 
 // CHECK-LABEL: func.func @large_heads
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, rescaleLate = 1>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, rescaleLate = 1>)
 func.func @large_heads(%q: tensor<4x8x4096x256xf8E4M3FN>) -> tensor<4x8x4096x256xbf16> {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<4x8x4096x256xf8E4M3FN>, tensor<4x8x4096x256xf8E4M3FN>, tensor<4x8x4096x256xf8E4M3FN>
   return %o : tensor<4x8x4096x256xbf16>
+}
+
+// Under a mask, where tiles differ, wide ones do not take turns, and others compute a part of their exponentials beside those of the special function unit.
+// CHECK-LABEL: func.func @masked
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads">)
+// CHECK: schedule(<blockN = 128, {{.*}}overlap = softmax, expOnFma = 2, tileOrder = "across-heads", persistent = dynamic>)
+func.func @masked(%q: tensor<4x8x4096x256xf8E4M3FN>, %n: tensor<4x16x4096x128xf8E4M3FN>) -> (tensor<4x8x4096x256xbf16>, tensor<4x16x4096x128xbf16>) {
+  %wide = attn.attention %q, %q, %q weights(f8E4M3FN) causal(top_left) : tensor<4x8x4096x256xf8E4M3FN>, tensor<4x8x4096x256xf8E4M3FN>, tensor<4x8x4096x256xf8E4M3FN>
+  %narrow = attn.attention %n, %n, %n weights(f8E4M3FN) causal(top_left) : tensor<4x16x4096x128xf8E4M3FN>, tensor<4x16x4096x128xf8E4M3FN>, tensor<4x16x4096x128xf8E4M3FN>
+  return %wide, %narrow : tensor<4x8x4096x256xbf16>, tensor<4x16x4096x128xbf16>
 }
 
 // Many keys of small heads are visited at once, but where more than a few would lie beyond the last one.

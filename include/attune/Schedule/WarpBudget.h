@@ -30,9 +30,9 @@ struct WarpBudget {
   /// Roles that those that compute are divided into: of several, the first one
   /// computes scores, and each other one has columns of its own.
   int64_t roles = 1;
-  /// Whether half of those that issue copies restage what these bring, where
-  /// they are several.
-  bool restages = false;
+  /// Of those that issue copies, how many restage what others of them bring; 0
+  /// where none does.
+  int64_t restaging = 0;
   /// Whether half of those that issue copies store what those that compute
   /// hand over, in their turns.
   bool stores = false;

@@ -164,10 +164,17 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
   bool isSmall = problem.headDimV <= kSmallHeadDim;
   AttentionSchedule wanted = makeGroups(problem, isSmall ? 3 : 2, kBlock);
   wanted.overlap = Overlap::Softmax;
-  wanted.rescaleLate = wanted.rescale ? 1 : 0;
   if (problem.hasDynamicLength || problem.seqK <= kShortKeys ||
       !transposesValues(problem, wanted.getAttr(target.getContext()), target))
     return {};
+  // Rescaling seldom is faster, but for wide rows alone worth that the largest
+  // weights are not powers of two then, and so are rounded.
+  wanted.rescaleLate = wanted.rescale ? 1 : 0;
+  constexpr int64_t kWideRows = 160;
+  if (problem.headDimV > kWideRows && !problem.isMasked)
+    wanted.overlap = Overlap::PingPong;
+  if (!isSmall && problem.headDimV <= kBlock && problem.isMasked)
+    wanted.expOnFma = 2;
   if (problem.isMasked)
     return fits(problem, wanted.getAttr(target.getContext()), target)
                ? handOutTiles(problem, wanted, target)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who restages operands of 8 bits for warpgroups: half of the warps beside them, or, where values are only transposed and that is one warp, they themselves.
+// Who restages operands of 8 bits for warpgroups: half of the warps beside them, all but one where values of many columns are only transposed, or,
+// where that is one warp, they themselves.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-check-schedule,convert-attn-to-tile)" | FileCheck %s
 
@@ -14,9 +15,9 @@ func.func @role(%q: !narrow) -> !wide {
   return %o : !wide
 }
 
-// Rows of 256 elements leave less.
+// Rows of 256 elements leave less, for more warps.
 // CHECK-LABEL: gpu.func @wide_rows_kernel
-// CHECK-SAME: tile.roles = [#tile.role<"compute", warps = 8, registers = 240>, #tile.role<"restage", warps = 2, registers = 24>, #tile.role<"load", warps = 2, registers = 24, threads = one>]
+// CHECK-SAME: tile.roles = [#tile.role<"compute", warps = 8, registers = 240>, #tile.role<"restage", warps = 3, registers = 24>, #tile.role<"load", warps = 1, registers = 24, threads = one>]
 func.func @wide_rows(%q: tensor<1x1x256x256xf8E4M3FN>) -> tensor<1x1x256x256xbf16> {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) schedule(<blockM = 128, blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8>) : tensor<1x1x256x256xf8E4M3FN>, tensor<1x1x256x256xf8E4M3FN>, tensor<1x1x256x256xf8E4M3FN>
   return %o : tensor<1x1x256x256xbf16>

@@ -95,8 +95,8 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // A role of three warps, of which two have two of four columns, in two steps each. It asks for registers together with the one that
-  // loads.
+  // A role of three warps, of which each has its own of four columns, and the last one two, at places that are constants. It asks for registers
+  // together with the one that loads.
   // CHECK-LABEL: gpu.func @role
   // CHECK: %[[BEHIND:.+]] = arith.cmpi uge, %[[WARP:.+]], %c4
   // CHECK-NEXT: scf.if %[[BEHIND]] {
@@ -108,7 +108,13 @@ gpu.module @kernels {
   // CHECK:        } else {
   // CHECK-NOT:      nvvm.setmaxregister
   // CHECK:          arith.subi %{{.+}}, %c4
-  // CHECK:          arith.cmpi ult, %{{.+}}, %c2
+  // CHECK:          arith.cmpi eq, %[[OWN:.+]], %c0
+  // CHECK-NEXT:     scf.if
+  // CHECK-COUNT-2:  nvvm.ldmatrix
+  // CHECK:          arith.cmpi eq, %[[OWN]], %c1
+  // CHECK-NEXT:     scf.if
+  // CHECK-COUNT-2:  nvvm.ldmatrix
+  // CHECK:          arith.cmpi eq, %[[OWN]], %c2
   // CHECK-NEXT:     scf.if
   // CHECK-COUNT-4:  nvvm.ldmatrix
   // CHECK-NOT:      nvvm.ldmatrix

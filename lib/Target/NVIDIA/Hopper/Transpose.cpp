@@ -67,11 +67,17 @@ private:
   /// written is not read.
   void transposeUnits(ArrayRef<Unit> units);
 
+  /// What is transposed in `columns` columns from `column` on, in pairs of
+  /// units that are read at once.
+  SmallVector<SmallVector<Unit, 2>> getPairs(int64_t column, int64_t columns);
+  void shareByBits();
+  void shareByBranches();
+
   OpBuilder &b;
   Location loc;
   const SharedTranspose &request;
-  /// Warps that have columns: so many that their numbers are bits.
-  int64_t warps;
+  /// The first column of the warp.
+  Value first;
   Side source, destination;
   /// Bytes of rows that differ in the last bit, for lanes whose matrix takes
   /// the even one first.
@@ -81,8 +87,7 @@ private:
 
 Transposer::Transposer(OpBuilder &b, Location loc,
                        const SharedTranspose &request)
-    : b(b), loc(loc), request(request),
-      warps(llvm::bit_floor(static_cast<uint64_t>(request.warps))) {}
+    : b(b), loc(loc), request(request) {}
 
 Side Transposer::getSide(Value buffer, tile::TileType type, Value row,
                          Value column) {
@@ -122,8 +127,7 @@ void Transposer::addSource() {
                          multiply(remainder(matrix, 2), 2));
     row = add(ofPair, ofMatrix);
   }
-  source = getSide(request.source, request.sourceTile, row,
-                   multiply(request.warp, kColumns));
+  source = getSide(request.source, request.sourceTile, row, first);
 }
 
 void Transposer::addDestination() {
@@ -136,8 +140,7 @@ void Transposer::addDestination() {
             b.createOrFold<arith::XOrIOp>(loc, remainder(matrix, 2), isLater);
   Value row = add(multiply(inMatrix, 2), isOdd);
   destination = getSide(request.destination, request.destinationTile,
-                        add(multiply(request.warp, kColumns), row),
-                        multiply(divide(matrix, 2), kColumns));
+                        add(first, row), multiply(divide(matrix, 2), kColumns));
   constexpr int64_t kEven = 0x6420, kOdd = 0x7531;
   Value holdsLater = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
                                            lane, constant(4 * kSize / 2));
@@ -171,32 +174,67 @@ void Transposer::transposeUnits(ArrayRef<Unit> units) {
   }
 }
 
-void Transposer::run() {
-  int64_t rows = request.sourceTile.getShape()[0],
-          columns = request.sourceTile.getShape()[1] / kColumns;
+SmallVector<SmallVector<Unit, 2>> Transposer::getPairs(int64_t column,
+                                                       int64_t columns) {
+  int64_t rows = request.sourceTile.getShape()[0];
+  SmallVector<SmallVector<Unit, 2>> pairs;
+  for (int64_t end = column + columns; column < end; column += kColumns)
+    for (int64_t row = 0; row < rows; row += 2 * kRows) {
+      pairs.push_back({{row, column}});
+      if (row + kRows < rows)
+        pairs.back().push_back({row + kRows, column});
+    }
+  return pairs;
+}
+
+/// A power of two of warps, whose numbers are bits of columns.
+void Transposer::shareByBits() {
+  int64_t columns = request.sourceTile.getShape()[1] / kColumns;
+  first = multiply(request.warp, kColumns);
+  OpBuilder::InsertionGuard restore(b);
   auto guard = [&](int64_t count) {
-    if (count >= request.warps)
-      return;
     Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
                                           request.warp, constant(count));
     auto branch = scf::IfOp::create(b, loc, isThere, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
   };
-  OpBuilder::InsertionGuard restore(b);
-  guard(warps);
   addSource();
   addDestination();
-  for (int64_t first = 0; first < columns; first += warps) {
+  for (int64_t column = 0; column < columns; column += request.warps) {
     // The last ones may be of some of the warps.
-    if (columns - first < warps)
-      guard(columns - first);
-    for (int64_t row = 0; row < rows; row += 2 * kRows) {
-      SmallVector<Unit> units{{row, first * kColumns}};
-      if (row + kRows < rows)
-        units.push_back({row + kRows, first * kColumns});
-      transposeUnits(units);
-    }
+    if (columns - column < request.warps)
+      guard(columns - column);
+    for (const auto &pair : getPairs(column * kColumns, kColumns))
+      transposeUnits(pair);
   }
+}
+
+/// Of other numbers, each warp has a branch of its own: so places are
+/// constants, and no warp has more than a pair more than another.
+void Transposer::shareByBranches() {
+  first = constant(0);
+  addSource();
+  addDestination();
+  auto pairs = getPairs(0, request.sourceTile.getShape()[1]);
+  for (int64_t warp = 0; warp < request.warps; ++warp) {
+    Value isOwn = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        request.warp, constant(warp));
+    auto branch = scf::IfOp::create(b, loc, isOwn, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard restore(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    auto getStart = [&](int64_t number) {
+      return pairs.size() * number / request.warps;
+    };
+    for (size_t i = getStart(warp); i < getStart(warp + 1); ++i)
+      transposeUnits(pairs[i]);
+  }
+}
+
+void Transposer::run() {
+  if (llvm::isPowerOf2_64(request.warps))
+    shareByBits();
+  else
+    shareByBranches();
 }
 
 void WarpgroupMatrixUnit::transpose(OpBuilder &b, Location loc,
