@@ -56,7 +56,7 @@ func.func @deterministic_documents(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1
 // SHORT-LABEL: func.func @deterministic_dynamic
 // SHORT: schedule(<kvBlockN = 128,
 // SHORT-LABEL: func.func @deterministic_packed
-// SHORT: schedule(<form = ordered,
+// SHORT: schedule(<kvBlockN = 128,
 !short = tensor<1x1x1024x128xbf16>
 !long = tensor<1x1x2048x128xbf16>
 !any = tensor<1x1x?x128xbf16>
@@ -73,11 +73,11 @@ func.func @deterministic_dynamic(%q: !any, %lse: tensor<1x1x?xf32>) -> !any {
   return %g : !any
 }
 
-// Sequences of any lengths are in order.
+// Nor are sequences of any lengths, but where it is asked for.
 // GROUPS-LABEL: func.func @deterministic_packed
-// GROUPS: schedule(<form = ordered, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// GROUPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
 // GROUPS-LABEL: func.func @deterministic_lengths
-// GROUPS: schedule(<form = ordered, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// GROUPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
 func.func @deterministic_packed(%q: !any, %lse: tensor<1x1x?xf32>, %starts: tensor<?xi32>) -> !any {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) query_starts(%starts : tensor<?xi32>) key_starts(%starts : tensor<?xi32>)
     : !any, !any, !any, !any, tensor<1x1x?xf32>, !any

@@ -162,20 +162,23 @@ static AttentionGradAttr selectFused(const AttentionGradProblem &problem,
   return choice.schedule.getAttr(target.getContext());
 }
 
-/// Whether the split form is faster than what selectFused() finds. On an H200
+/// Whether the split form is better than what selectFused() finds. On an H200
 /// it is faster than the ordered form for larger heads where few tiles take
 /// turns, by 8 percent at 1024 positions, and slower at 4096
-/// (docs/Measurements.md).
-static bool isSplitFaster(const AttentionGradProblem &problem) {
+/// (docs/Measurements.md). Nobody has measured that of batches of different
+/// lengths, of which wrong starts let workgroups wait for ever: there it is for
+/// who asks for it.
+static bool isSplitBetter(const AttentionGradProblem &problem) {
   constexpr int64_t kLong = 2048;
-  return problem.isDeterministic && !isSmall(problem) && problem.length > 0 &&
-         problem.length < kLong;
+  bool isShort =
+      !isSmall(problem) && problem.length > 0 && problem.length < kLong;
+  return problem.isDeterministic && (problem.hasLengths || isShort);
 }
 
 AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
                                          TargetAttr target) {
   AttentionGradAttr fused = selectFused(problem, target);
-  if (fused && !isSplitFaster(problem))
+  if (fused && !isSplitBetter(problem))
     return fused;
   constexpr schedule::GradientForm forms[] = {schedule::GradientForm::Split,
                                               schedule::GradientForm::Apart};

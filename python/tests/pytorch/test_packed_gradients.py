@@ -11,7 +11,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch.utils.checkpoint import checkpoint
 
 import attune_mlir as attune
-from attune_mlir import _attention, _devices, _schedules, _serving
+from attune_mlir import _attention, _devices, _serving
 
 attune.register_operators()
 
@@ -270,10 +270,8 @@ def test_deterministic(monkeypatch):
 
 
 def test_deterministic_order(monkeypatch):
-    """Tiles of sequences of any lengths take turns, and give the same bits again."""
-    modules, chip = [], find_chip("Hopper")
-    schedule = _schedules.schedule
-    monkeypatch.setattr(_schedules, "schedule", lambda *arguments: modules.append(schedule(*arguments)) or modules[-1])
+    """Sequences of any lengths give the same bits again."""
+    chip = find_chip("Hopper")
     monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: True)
     tensors, lengths = make(180, 270), ([0, 1, 70, 64, 45], [3, 65, 130, 0, 72])
     found = []
@@ -281,7 +279,6 @@ def test_deterministic_order(monkeypatch):
         torch.manual_seed(7)  # gradients of the result
         found.append(check(tensors, lengths, causal=True, chip=chip))
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
-    assert any("form = ordered" in scheduled.module.print() for scheduled in modules)
 
 
 def test_refused():
