@@ -56,20 +56,15 @@ Value attune::viewNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
           ? OpFoldResult(b.createOrFold<memref::DimOp>(buffer, 2))
           : b.getIndexAttr(type.getDimSize(2));
   OpFoldResult one = b.getIndexAttr(1), zero = b.getIndexAttr(0), heads = one;
-  SmallVector<int64_t> shape{type.getDimSize(2)};
+  SmallVector<int64_t> kept{2};
   if (!head) {
-    shape.insert(shape.begin(), type.getDimSize(1));
+    kept.insert(kept.begin(), 1);
     heads = type.isDynamicDim(1)
                 ? OpFoldResult(b.createOrFold<memref::DimOp>(buffer, 1))
                 : b.getIndexAttr(type.getDimSize(1));
   }
-  SmallVector<OpFoldResult> offsets{batch, head ? OpFoldResult(head) : zero,
-                                    zero},
-      extents{one, heads, length}, strides(3, one);
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      shape, type, offsets, extents, strides);
-  return memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
-                                   offsets, extents, strides);
+  return viewDims(b, buffer, {batch, head ? OpFoldResult(head) : zero, zero},
+                  {one, heads, length}, kept);
 }
 
 tile::LoadOp attune::createLoad(TileBuilder &b, TileType type, Value buffer,

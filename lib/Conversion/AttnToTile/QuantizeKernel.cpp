@@ -144,24 +144,17 @@ void QuantizeBuilder::locate() {
 }
 
 Value QuantizeBuilder::viewScales(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  OpFoldResult one = b.getIndexAttr(1);
-  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4, one),
-      strides(4, one);
+  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)),
+      extents(4, b.getIndexAttr(1));
   offsets[op.getBatchPos()] = batch;
   offsets[op.getHeadPos()] = head;
-  int64_t position = op.getSeqPos(), count = 1;
-  if (numberOfScale) {
+  int64_t position = op.getSeqPos();
+  if (numberOfScale)
     offsets[position] = numberOfScale;
-  } else {
-    count = type.getDimSize(position);
+  else
     extents[position] =
         getAsOpFoldResult(b.createOrFold<memref::DimOp>(buffer, position));
-  }
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      count, type, offsets, extents, strides);
-  return memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
-                                   offsets, extents, strides);
+  return viewDims(b, buffer, offsets, extents, position);
 }
 
 Parts QuantizeBuilder::loadRaw(Value first) {

@@ -15,6 +15,27 @@ static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
+Value attune::viewDims(ImplicitLocOpBuilder &b, Value buffer,
+                       ArrayRef<OpFoldResult> offsets,
+                       ArrayRef<OpFoldResult> extents, ArrayRef<int64_t> kept) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<OpFoldResult> ones(type.getRank(), b.getIndexAttr(1));
+  MemRefType whole =
+      memref::SubViewOp::inferResultType(type, offsets, extents, ones);
+  auto [strides, offset] = whole.getStridesAndOffset();
+  SmallVector<int64_t> shape, keptStrides;
+  for (int64_t dim : kept) {
+    shape.push_back(whole.getDimSize(dim));
+    keptStrides.push_back(strides[dim]);
+  }
+  auto layout = StridedLayoutAttr::get(b.getContext(), offset, keptStrides);
+  return memref::SubViewOp::create(b,
+                                   MemRefType::get(shape, type.getElementType(),
+                                                   layout,
+                                                   type.getMemorySpace()),
+                                   buffer, offsets, extents, ones);
+}
+
 Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
                         Value batch, Value headIndex,
                         std::optional<int64_t> heads) {
@@ -27,11 +48,10 @@ Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
   if (!heads)
     count =
         getAsOpFoldResult(b.createOrFold<arith::SubIOp>(size('h'), headIndex));
-  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4),
-      strides(4, b.getIndexAttr(1));
+  SmallVector<OpFoldResult> offsets(4, b.getIndexAttr(0)), extents(4);
   offsets[position('b')] = batch;
   offsets[position('h')] = headIndex;
-  SmallVector<int64_t> shape, kept;
+  SmallVector<int64_t> kept;
   char rows = heads == 1 ? 's' : 'h';
   for (auto [pos, dim] : llvm::enumerate(order)) {
     if (dim == 'b')
@@ -44,26 +64,12 @@ Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
       extents[pos] = b.getIndexAttr(type.getDimSize(pos));
     bool isOne = dim == 'b' || (dim == 'h' && heads == 1) ||
                  (dim == 's' && rows == 'h' && type.getDimSize(pos) == 1);
-    if (isOne)
-      continue;
-    shape.push_back(
-        getConstantIntValue(extents[pos]).value_or(ShapedType::kDynamic));
-    kept.push_back(static_cast<int64_t>(pos));
+    if (!isOne)
+      kept.push_back(static_cast<int64_t>(pos));
   }
-  // Upstream would infer of several dimensions that are 1 that the first stays.
-  auto [allStrides, offset] =
-      memref::SubViewOp::inferResultType(type, offsets, extents, strides)
-          .getStridesAndOffset();
-  SmallVector<int64_t> keptStrides;
-  for (int64_t pos : kept)
-    keptStrides.push_back(allStrides[pos]);
-  auto layout = StridedLayoutAttr::get(b.getContext(), offset, keptStrides);
-  auto viewType = MemRefType::get(shape, type.getElementType(), layout,
-                                  type.getMemorySpace());
-  Value view =
-      memref::SubViewOp::create(b, viewType, buffer, offsets, extents, strides);
+  Value view = viewDims(b, buffer, offsets, extents, kept);
   bool transposed = position('d') < position(rows);
-  if (shape.size() == 3)
+  if (kept.size() == 3)
     view = memref::CollapseShapeOp::create(
         b, view,
         transposed ? ArrayRef<ReassociationIndices>{{0}, {1, 2}}
@@ -79,25 +85,14 @@ Value attune::transposeView(ImplicitLocOpBuilder &b, Value view) {
 
 Value attune::selectAt(ImplicitLocOpBuilder &b, Value buffer, int64_t dim,
                        OpFoldResult index) {
-  auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)),
-      ones(type.getRank(), b.getIndexAttr(1)),
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
       extents = memref::getMixedSizes(b, b.getLoc(), buffer);
   offsets[dim] = index;
   extents[dim] = b.getIndexAttr(1);
-  auto part = cast<MemRefType>(
-      memref::SubViewOp::inferResultType(type, offsets, extents, ones));
-  // Not inferred of the shape, which does not tell one dimension of size 1 from
-  // another.
-  auto [strides, offset] = part.getStridesAndOffset();
-  SmallVector<int64_t> shape(part.getShape());
-  shape.erase(shape.begin() + dim);
-  strides.erase(strides.begin() + dim);
-  auto view =
-      MemRefType::get(shape, type.getElementType(),
-                      StridedLayoutAttr::get(b.getContext(), offset, strides),
-                      type.getMemorySpace());
-  return memref::SubViewOp::create(b, view, buffer, offsets, extents, ones);
+  auto kept = llvm::to_vector(llvm::seq(rank));
+  kept.erase(kept.begin() + dim);
+  return viewDims(b, buffer, offsets, extents, kept);
 }
 
 Value attune::viewPages(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
@@ -142,24 +137,20 @@ Value attune::viewRowNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
                              Value head, int64_t heads, Value length,
                              bool isPacked) {
   auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<OpFoldResult> offsets{batch, head, b.getIndexAttr(0)},
-      strides(3, b.getIndexAttr(1));
+  SmallVector<OpFoldResult> offsets{batch, head, b.getIndexAttr(0)};
   int64_t known = isPacked ? ShapedType::kDynamic : type.getDimSize(2);
   OpFoldResult rows = b.getIndexAttr(known);
   if (ShapedType::isDynamic(known))
     rows = length;
   SmallVector<OpFoldResult> extents{b.getIndexAttr(1), b.getIndexAttr(heads),
                                     rows};
-  SmallVector<int64_t> shape;
+  SmallVector<int64_t> kept;
   if (heads > 1)
-    shape.push_back(heads);
+    kept.push_back(1);
   if (heads == 1 || known != 1)
-    shape.push_back(known);
-  auto viewType = memref::SubViewOp::inferRankReducedResultType(
-      shape, type, offsets, extents, strides);
-  Value view = memref::SubViewOp::create(b, cast<MemRefType>(viewType), buffer,
-                                         offsets, extents, strides);
-  if (shape.size() == 2)
+    kept.push_back(2);
+  Value view = viewDims(b, buffer, offsets, extents, kept);
+  if (kept.size() == 2)
     view = memref::CollapseShapeOp::create(
         b, view, ArrayRef<ReassociationIndices>{{0, 1}});
   return view;

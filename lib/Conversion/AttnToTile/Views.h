@@ -11,6 +11,14 @@
 
 namespace attune {
 
+/// A view that has the `kept` ones of a buffer's dimensions alone, in their
+/// order; the others have an extent of 1. Upstream infers of several dimensions
+/// of that extent that the first one stays.
+mlir::Value viewDims(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
+                     llvm::ArrayRef<mlir::OpFoldResult> offsets,
+                     llvm::ArrayRef<mlir::OpFoldResult> extents,
+                     llvm::ArrayRef<int64_t> kept);
+
 /// The 2-D [rows, head size] view of `heads` heads of a buffer whose dimensions
 /// have these letters, whatever their order. More than one must be adjacent, or
 /// have one row each; all that follow of such if there is no number.
