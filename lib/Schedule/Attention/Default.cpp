@@ -170,8 +170,7 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
   // Rescaling seldom is faster, but for wide rows alone worth that the largest
   // weights are not powers of two then, and so are rounded.
   wanted.rescaleLate = wanted.rescale ? 1 : 0;
-  constexpr int64_t kWideRows = 160;
-  if (problem.headDimV > kWideRows && !problem.isMasked)
+  if (problem.headDimV > kFewTransposed && !problem.isMasked)
     wanted.overlap = Overlap::PingPong;
   if (!isSmall && problem.headDimV <= kBlock && problem.isMasked)
     wanted.expOnFma = 2;

@@ -206,8 +206,7 @@ WarpBudget attune::getWholeBudget(const AttentionProblem &problem,
   // at 256 on an H200, and of 128 a third warp takes 2 to 4 percent more from
   // those on its scheduler than it saves. Any number of warps can transpose;
   // numbers of keys lie in a power of two of them.
-  constexpr int64_t kManyColumns = 160;
-  if (!widens && !problem.numbersOfKey && problem.headDimV > kManyColumns &&
+  if (!widens && !problem.numbersOfKey && problem.headDimV > kFewTransposed &&
       budget.producing > 1)
     budget.restaging = std::min(budget.producing - 1, target.getSchedulers());
   budget.needed = estimateRegisters(problem, schedule, target);

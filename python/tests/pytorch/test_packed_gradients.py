@@ -269,7 +269,7 @@ def test_deterministic(monkeypatch):
         assert (" deterministic " in problems[-1].make_module().print()) == is_asked
 
 
-def test_deterministic_order(monkeypatch):
+def test_deterministic_bits(monkeypatch):
     """Sequences of any lengths give the same bits again."""
     chip = find_chip("Hopper")
     monkeypatch.setattr(torch, "are_deterministic_algorithms_enabled", lambda: True)

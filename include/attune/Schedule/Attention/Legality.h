@@ -208,6 +208,9 @@ bool widensValues(const AttentionProblem &problem,
 /// Slots of what a role of its own restages: those of a step are written while
 /// those of the one before are read.
 inline constexpr int64_t kRestagedStages = 2;
+/// Values of more columns are transposed by all of its warps that there may be,
+/// for half of them would make those that multiply wait.
+inline constexpr int64_t kFewTransposed = 160;
 
 /// Whether there is such a role.
 bool hasRestagingRole(const AttentionProblem &problem,

@@ -70,6 +70,8 @@ private:
   /// What is transposed in `columns` columns from `column` on, in pairs of
   /// units that are read at once.
   SmallVector<SmallVector<Unit, 2>> getPairs(int64_t column, int64_t columns);
+  /// Goes on in a branch of the warps whose numbers compare so to this one.
+  void enterBranch(arith::CmpIPredicate predicate, int64_t number);
   void shareByBits();
   void shareByBranches();
 
@@ -187,23 +189,21 @@ SmallVector<SmallVector<Unit, 2>> Transposer::getPairs(int64_t column,
   return pairs;
 }
 
+void Transposer::enterBranch(arith::CmpIPredicate predicate, int64_t number) {
+  Value isOwn =
+      arith::CmpIOp::create(b, loc, predicate, request.warp, constant(number));
+  auto branch = scf::IfOp::create(b, loc, isOwn, /*withElseRegion=*/false);
+  b.setInsertionPointToStart(branch.thenBlock());
+}
+
 /// A power of two of warps, whose numbers are bits of columns.
 void Transposer::shareByBits() {
   int64_t columns = request.sourceTile.getShape()[1] / kColumns;
-  first = multiply(request.warp, kColumns);
   OpBuilder::InsertionGuard restore(b);
-  auto guard = [&](int64_t count) {
-    Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                          request.warp, constant(count));
-    auto branch = scf::IfOp::create(b, loc, isThere, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(branch.thenBlock());
-  };
-  addSource();
-  addDestination();
   for (int64_t column = 0; column < columns; column += request.warps) {
     // The last ones may be of some of the warps.
     if (columns - column < request.warps)
-      guard(columns - column);
+      enterBranch(arith::CmpIPredicate::ult, columns - column);
     for (const auto &pair : getPairs(column * kColumns, kColumns))
       transposeUnits(pair);
   }
@@ -212,16 +212,10 @@ void Transposer::shareByBits() {
 /// Of other numbers, each warp has a branch of its own: so places are
 /// constants, and no warp has more than a pair more than another.
 void Transposer::shareByBranches() {
-  first = constant(0);
-  addSource();
-  addDestination();
   auto pairs = getPairs(0, request.sourceTile.getShape()[1]);
   for (int64_t warp = 0; warp < request.warps; ++warp) {
-    Value isOwn = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        request.warp, constant(warp));
-    auto branch = scf::IfOp::create(b, loc, isOwn, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard restore(b);
-    b.setInsertionPointToStart(branch.thenBlock());
+    enterBranch(arith::CmpIPredicate::eq, warp);
     auto getStart = [&](int64_t number) {
       return pairs.size() * number / request.warps;
     };
@@ -231,7 +225,11 @@ void Transposer::shareByBranches() {
 }
 
 void Transposer::run() {
-  if (llvm::isPowerOf2_64(request.warps))
+  bool areBits = llvm::isPowerOf2_64(request.warps);
+  first = areBits ? multiply(request.warp, kColumns) : constant(0);
+  addSource();
+  addDestination();
+  if (areBits)
     shareByBits();
   else
     shareByBranches();
