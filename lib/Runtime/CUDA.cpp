@@ -27,7 +27,7 @@ static constexpr int64_t kGrantedSharedBytes = 48 * 1024;
 static constexpr const char *kEncodeTiledName = "cuTensorMapEncodeTiled";
 /// CUtensorMapL2promotion: reads of a map fetch as much at once, a row of the
 /// widest box. With 256 bytes, what comes from memory alone comes 8 percent
-/// slower (docs/Measurements.md).
+/// slower (docs/measurements/Decode.md).
 static constexpr int kPromote128Bytes = 2;
 
 namespace {

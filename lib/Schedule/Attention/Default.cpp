@@ -157,7 +157,7 @@ static AttentionAttr selectRegionTiles(const AttentionProblem &problem,
 
 /// Where values are transposed by a role of its own: products take half the
 /// time, so that what stands between them is for more keys at once. All by what
-/// an H200 was fastest with when hot (docs/Decoding.md).
+/// an H200 was fastest with when hot (docs/measurements/EightBits.md).
 static AttentionAttr selectTransposing(const AttentionProblem &problem,
                                        TargetAttr target) {
   constexpr int64_t kBlock = 128, kWideOfSmall = 160, kWide = 224;
