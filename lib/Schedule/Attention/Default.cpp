@@ -96,7 +96,7 @@ static AttentionAttr selectLongTiles(const AttentionProblem &problem,
 
 /// Hands the tiles out where a second query tile fits, and stores from shared
 /// memory where the output fits beside it. All by what an H200 was fastest
-/// with when hot (docs/Measurements.md).
+/// with when hot (docs/measurements/Forward.md).
 static AttentionAttr handOutTiles(const AttentionProblem &problem,
                                   AttentionSchedule wanted, TargetAttr target) {
   AttentionAttr inOneGrid = wanted.getAttr(target.getContext());
