@@ -24,8 +24,8 @@ using schedule::TileOrder;
 
 // The constants were fitted, those with an F all together, to 3298 measurements
 // on one H200 (head sizes 64 and 128, full and causal, 512 to 16384 long);
-// docs/Measurements.md has the errors, also on problems that were left out. The
-// rates of the chip are those of #tile.rates.
+// docs/measurements/Model.md has the errors, also on problems that were left
+// out. The rates of the chip are those of #tile.rates.
 
 /// Vector instructions for each score: scaling, maximum, exponent, sum,
 /// conversion, and moves (F).
