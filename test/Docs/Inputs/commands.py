@@ -148,7 +148,8 @@ def run_page(source: pathlib.Path, build: pathlib.Path, name: str, scratch: path
 
 
 def check_pages(source: pathlib.Path) -> int:
-    pages = [path.relative_to(source) for folder in (".", "docs", "examples/*") for path in source.glob(f"{folder}/*.md")]
+    folders = (".", "docs", "docs/measurements", "docs/rationale", "examples/*")
+    pages = [path.relative_to(source) for folder in folders for path in source.glob(f"{folder}/*.md")]
     unknown = [str(page) for page in pages
                if find_commands((source / page).read_text(encoding="utf-8")) and str(page) not in PAGES]
     print("pages without a test of their commands:", ", ".join(unknown) or "none")
