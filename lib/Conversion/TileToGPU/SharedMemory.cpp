@@ -74,6 +74,9 @@ public:
 
 private:
   void copyPiece(SplitIndex row, SplitIndex column);
+  /// The indices of a row of the tile in the source, of which a page has
+  /// `rowsOfPage`, and whether it is there; null where that is sure.
+  SmallVector<Value, 3> locateInPage(SplitIndex row, Value &isThere);
   /// Of interleaved buffers, takes the one that has the row or column `along`,
   /// which becomes that of the buffer.
   void chooseBuffer(tile::InterleavedOp view, Value &along);
@@ -93,6 +96,11 @@ private:
   tile::SwizzleAttr swizzle;
   int64_t width = 1;
   bool async = false;
+  /// Consecutive rows of the tile that one page has, from a multiple of it; 0
+  /// where each row is located for itself.
+  int64_t rowsOfPage = 0;
+  /// Those that were located, by their first rows.
+  llvm::SmallDenseMap<int64_t, PagedRows::RowsOfPage, 4> pages;
 };
 
 } // namespace
@@ -258,12 +266,36 @@ void TileCopier::chooseBuffer(tile::InterleavedOp view, Value &along) {
   }
 }
 
+SmallVector<Value, 3> TileCopier::locateInPage(SplitIndex row, Value &isThere) {
+  int64_t first = llvm::alignDown(row.constant, rowsOfPage);
+  auto [found, isNew] = pages.try_emplace(first);
+  PagedRows::RowsOfPage &page = found->second;
+  if (isNew)
+    page = sourceRows.locateRows(
+        b, loc,
+        b.createOrFold<arith::AddIOp>(loc, op.getRow(), constant(first)),
+        rowsOfPage, op.getInBounds());
+  Value behind =
+      SplitIndex{row.dynamic, row.constant - first}.materialize(b, loc);
+  if (page.count)
+    isThere = arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::slt,
+        arith::IndexCastOp::create(b, loc, b.getI32Type(), behind), page.count);
+  return {page.page, b.createOrFold<arith::AddIOp>(loc, page.row, behind)};
+}
+
 void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
   Value tileRow = row.materialize(b, loc),
         tileColumn = column.materialize(b, loc);
-  Value sourceRow = b.createOrFold<arith::AddIOp>(loc, op.getRow(), tileRow);
-  SmallVector<Value, 3> place(
-      sourceRows.locate(b, loc, sourceRow, op.getInBounds()));
+  Value inside;
+  SmallVector<Value, 3> place;
+  if (rowsOfPage)
+    place = locateInPage(row, inside);
+  else
+    llvm::append_range(place, sourceRows.locate(b, loc,
+                                                b.createOrFold<arith::AddIOp>(
+                                                    loc, op.getRow(), tileRow),
+                                                op.getInBounds()));
   Value sourceColumn =
       b.createOrFold<arith::AddIOp>(loc, op.getColumn(), tileColumn);
   if (auto view = op.getSource().getDefiningOp<tile::InterleavedOp>())
@@ -271,9 +303,10 @@ void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
   place.push_back(sourceColumn);
   Value valid;
   if (!op.getInBounds()) {
-    Value rows = b.createOrFold<memref::DimOp>(loc, source, 0);
-    Value inside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
-                                         place[0], rows);
+    if (!inside)
+      inside =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, place[0],
+                                b.createOrFold<memref::DimOp>(loc, source, 0));
     if (!fitsInto(type.getShape()[1], op.getSource().getType().getDimSize(1),
                   op.getColumn())) {
       Value columns = b.createOrFold<memref::DimOp>(
@@ -369,9 +402,17 @@ void TileCopier::copy() {
 
   int64_t piecesPerRow = columns / width, pieces = rows * piecesPerRow,
           threads = context.threads;
+  bool staysInColumn = threads % piecesPerRow == 0;
+  // What the threads copy at a time is then in one page, or not.
+  if (staysInColumn && sourceRows.findsPages() && sourceRows.getUnit() <= 1) {
+    int64_t together =
+        std::gcd(knownDivisor(op.getRow()), sourceRows.getPage());
+    if (together % (threads / piecesPerRow) == 0)
+      rowsOfPage = together;
+  }
   Value thread = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   auto copyAt = [&](int64_t step) {
-    if (threads % piecesPerRow == 0) {
+    if (staysInColumn) {
       // Each thread stays in its column and moves down a fixed number of rows.
       Value row =
           b.createOrFold<arith::DivUIOp>(loc, thread, constant(piecesPerRow));

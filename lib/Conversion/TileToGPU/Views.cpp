@@ -106,6 +106,36 @@ SmallVector<Value, 2> PagedRows::locate(OpBuilder &b, Location loc, Value row,
   return {locateInBuffer(b, loc, row, outside)};
 }
 
+PagedRows::RowsOfPage PagedRows::locateRows(OpBuilder &b, Location loc,
+                                            Value row, int64_t count,
+                                            bool inBounds) {
+  Value size = constant(b, loc, getPage()), all = constant(b, loc, count);
+  Value number = b.createOrFold<arith::DivUIOp>(loc, row, size);
+  RowsOfPage found;
+  found.row = b.createOrFold<arith::RemUIOp>(loc, row, size);
+  if (inBounds) {
+    found.page = readTable(b, loc, number, /*condition=*/Value());
+    return found;
+  }
+  Value exists, there = all;
+  if (Value rows = paged.getRows()) {
+    exists = compare(b, loc, arith::CmpIPredicate::slt, row, rows);
+    there = arith::MinSIOp::create(
+        b, loc, all, b.createOrFold<arith::SubIOp>(loc, rows, row));
+  } else {
+    exists = compare(b, loc, arith::CmpIPredicate::ult, number,
+                     b.createOrFold<memref::DimOp>(loc, paged.getTable(), 0));
+  }
+  found.page = readTable(b, loc, number, exists);
+  // An entry that is not read is no page.
+  Value isPage =
+      compare(b, loc, arith::CmpIPredicate::ult, found.page,
+              b.createOrFold<memref::DimOp>(loc, paged.getSource(), 0));
+  there = arith::SelectOp::create(b, loc, isPage, there, constant(b, loc, 0));
+  found.count = arith::IndexCastOp::create(b, loc, b.getI32Type(), there);
+  return found;
+}
+
 SmallVector<Value, 2> PagedRows::locateInOrder(OpBuilder &b, Location loc,
                                                Value row) {
   Value page = constant(b, loc, getPage());

@@ -48,6 +48,19 @@ public:
   llvm::SmallVector<mlir::Value, 2> locate(mlir::OpBuilder &builder,
                                            mlir::Location loc, mlir::Value row,
                                            bool inBounds);
+  /// Whether a table finds a dimension of pages.
+  bool findsPages() { return paged && hasPageDim(); }
+  /// Some rows behind each other that one page has.
+  struct RowsOfPage {
+    /// The indices of the first one in the buffer.
+    mlir::Value page, row;
+    /// How many there are, an i32; null where all are in bounds.
+    mlir::Value count;
+  };
+  /// `count` rows from `row` on, of a view that findsPages(), in units of one
+  /// row. The table is read once.
+  RowsOfPage locateRows(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value row, int64_t count, bool inBounds);
   /// The same of the first row of a TMA box, which ends with the page, or with
   /// a unit: it may start before the page. `outside` is what no buffer has.
   llvm::SmallVector<mlir::Value, 2> locateBox(mlir::OpBuilder &builder,
