@@ -334,27 +334,6 @@ static Value emitRowAddress(OpBuilder &b, Location loc, const SharedRead &read,
       .materialize(b, loc);
 }
 
-/// Rows and columns of what a lane has of a right operand of bytes that lie by
-/// rows: of four neighbours along the sum it has two columns.
-static constexpr int64_t kByteRows = 4, kByteColumns = 2;
-
-/// Whether lanes find neighbours along a row and multiply neighbours along a
-/// column.
-static bool readsBytesByColumns(const SharedRead &read) {
-  SmallVector<Mode> own{{kByteRows, 0, 1}, {kByteColumns, 1, 1}},
-      lanes{{4, 0, kByteRows}, {8, 1, kByteColumns}};
-  ArrayRef<Mode> registers = read.layout.getRegisters();
-  if (cast<MemRefType>(read.buffer.getType()).getElementTypeBitWidth() != 8 ||
-      registers.take_front(2) != ArrayRef<Mode>(own) ||
-      read.layout.getLanes() != ArrayRef<Mode>(lanes) ||
-      read.columnOffset % kByteColumns != 0 ||
-      read.swizzle.getVector() % kByteColumns != 0)
-    return false;
-  return llvm::all_of(registers.drop_front(2), [](const Mode &mode) {
-    return mode.dim == 0 || mode.stride % kByteColumns == 0;
-  });
-}
-
 Value BaselineTarget::emitSigns(OpBuilder &b, Location loc, Value low,
                                 unsigned lowByte, Value high,
                                 unsigned highByte) const {
@@ -369,74 +348,10 @@ Value BaselineTarget::emitSigns(OpBuilder &b, Location loc, Value low,
       NVVM::PermuteMode::DEFAULT);
 }
 
-/// Reads two neighbours at once, and puts those of four rows into two words,
-/// by prmt (PTX ISA, "prmt"): LLVM takes vectors apart byte by byte.
-static Value readBytesByColumns(OpBuilder &b, Location loc,
-                                const SharedRead &read) {
-  constexpr int64_t kLanesOfSum = 4;
-  auto bufferType = cast<MemRefType>(read.buffer.getType());
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  };
-  auto place = [&](Value number, int64_t factor, Value start) -> Value {
-    Value own = b.createOrFold<arith::MulIOp>(loc, number, constant(factor));
-    return start ? b.createOrFold<arith::AddIOp>(loc, own, start) : own;
-  };
-  Value laneRow = place(b.createOrFold<arith::RemUIOp>(loc, read.lane,
-                                                       constant(kLanesOfSum)),
-                        kByteRows, read.row),
-        laneColumn = place(b.createOrFold<arith::DivUIOp>(
-                               loc, read.lane, constant(kLanesOfSum)),
-                           kByteColumns, read.column);
-  Value flat = flattenBuffer(b, loc, read.buffer);
-  Type element = bufferType.getElementType(), i32 = b.getI32Type();
-  auto pairType = VectorType::get(kByteColumns, element);
-  auto permute = [&](Value low, Value high, int64_t selector) -> Value {
-    return NVVM::PermuteOp::create(
-        b, loc, i32, low, high,
-        arith::ConstantIntOp::create(b, loc, i32, selector),
-        NVVM::PermuteMode::DEFAULT);
-  };
-  auto loadPair = [&](int64_t row, int64_t column) -> Value {
-    Value index = sharedPosition(b, loc, read.swizzle, bufferType.getDimSize(1),
-                                 {laneRow, read.rowOffset + row},
-                                 {laneColumn, read.columnOffset + column})
-                      .materialize(b, loc);
-    Value pair = vector::LoadOp::create(b, loc, pairType, flat, index,
-                                        /*nontemporal=*/false,
-                                        llvm::MaybeAlign(kByteColumns));
-    Value bits = vector::ExtractOp::create(
-        b, loc,
-        vector::BitCastOp::create(b, loc, VectorType::get(1, b.getI16Type()),
-                                  pair),
-        0);
-    return arith::ExtUIOp::create(b, loc, i32, bits);
-  };
-  SmallVector<Value> words;
-  for (int64_t reg = 0; reg < read.layout.getNumRegisters();
-       reg += kByteRows * kByteColumns) {
-    SmallVector<int64_t, 2> at = read.layout.getRegisterCoordinates(reg, 2);
-    SmallVector<Value, kByteRows> rows;
-    for (int64_t row = 0; row < kByteRows; ++row)
-      rows.push_back(loadPair(at[0] + row, at[1]));
-    // Both columns of two rows each.
-    Value upper = permute(rows[0], rows[1], 0x5140),
-          lower = permute(rows[2], rows[3], 0x5140);
-    words.push_back(permute(upper, lower, 0x5410));
-    words.push_back(permute(upper, lower, 0x7632));
-  }
-  auto wordsType = VectorType::get(static_cast<int64_t>(words.size()), i32);
-  return vector::BitCastOp::create(
-      b, loc, VectorType::get(read.layout.getNumRegisters(), element),
-      vector::FromElementsOp::create(b, loc, wordsType, words));
-}
-
 Value BaselineTarget::emitSharedRead(OpBuilder &b, Location loc,
                                      const SharedRead &read) const {
   if (Value bytes = readByteMatrices(b, loc, read))
     return bytes;
-  if (readsBytesByColumns(read))
-    return readBytesByColumns(b, loc, read);
   std::optional<bool> transposed = matchMatrices(read);
   if (!transposed)
     return {};

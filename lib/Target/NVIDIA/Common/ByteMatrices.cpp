@@ -35,7 +35,7 @@ static constexpr int64_t kMatricesOfUnit = 2, kUnit = kWord * kMatricesOfUnit;
 static std::optional<bool> matchBytes(const SharedRead &read) {
   ArrayRef<Mode> registers = read.layout.getRegisters(),
                  lanes = read.layout.getLanes();
-  if (!cast<MemRefType>(read.buffer.getType()).getElementType().isInteger(8) ||
+  if (cast<MemRefType>(read.buffer.getType()).getElementTypeBitWidth() != 8 ||
       registers.size() < 2 || lanes.size() != 2)
     return std::nullopt;
   auto along = static_cast<unsigned>(registers.front().dim), across = 1 - along;
@@ -151,7 +151,9 @@ Value nvidia::readByteMatrices(OpBuilder &b, Location loc,
   auto type =
       VectorType::get(static_cast<int64_t>(words.size()), b.getI32Type());
   return vector::BitCastOp::create(
-      b, loc, VectorType::get(read.layout.getNumRegisters(), b.getI8Type()),
+      b, loc,
+      VectorType::get(read.layout.getNumRegisters(),
+                      cast<MemRefType>(read.buffer.getType()).getElementType()),
       vector::FromElementsOp::create(b, loc, type, words));
 }
 
