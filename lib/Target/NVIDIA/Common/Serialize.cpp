@@ -19,7 +19,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Threading.h"
 
@@ -28,9 +29,19 @@ using namespace attune;
 
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
+/// The number of a chip; 0 of what is none.
+static unsigned getCapability(StringRef chip) {
+  unsigned capability;
+  chip.consume_front("sm_");
+  return chip.consumeInteger(10, capability) ? 0 : capability;
+}
+
 static constexpr StringLiteral kMultiplyWide = "mul.wide.u32 $0, $1, $2;",
                                kMove = "mov.b64 $0, $1;",
                                kMaskAndTurn = "lop3.b32 $0, $1, $2, $3, 0x6a;";
+static constexpr StringLiteral
+    kCopyNeighbours = "cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;",
+    kCopyAllNeighbours = "cp.async.cg.shared.global.L2::128B [$0], [$1], 16;";
 
 /// Inline assembly cannot say in LLVM dialect that it must not move into
 /// divergent code, which most NVVM ops that become inline assembly need.
@@ -219,6 +230,34 @@ static void maskAndTurn(llvm::Module &module) {
   }
 }
 
+/// Lets copies of 16 bytes past registers fetch what is beside them in 128
+/// bytes of memory into the second-level cache (PTX ISA, "cp.async",
+/// since 7.4), for which there is no intrinsic. Another warp wants it: where
+/// the row of a head has 64 bytes, and those of other heads follow, memory
+/// otherwise gives them one by one.
+static void fetchNeighbours(llvm::Module &module) {
+  SmallVector<llvm::IntrinsicInst *> copies;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = dyn_cast<llvm::IntrinsicInst>(&instruction);
+          call && llvm::is_contained(
+                      {llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16,
+                       llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16_s},
+                      call->getIntrinsicID()))
+        copies.push_back(call);
+  for (llvm::IntrinsicInst *copy : copies) {
+    bool hasSize = copy->arg_size() > 2;
+    llvm::IRBuilder<> b(copy);
+    b.CreateCall(
+        llvm::InlineAsm::get(copy->getFunctionType(),
+                             hasSize ? kCopyNeighbours : kCopyAllNeighbours,
+                             hasSize ? "l,l,r,~{memory}" : "l,l,~{memory}",
+                             /*hasSideEffects=*/true),
+        SmallVector<llvm::Value *, 3>(copy->args()));
+    copy->eraseFromParent();
+  }
+}
+
 namespace {
 class PTXEmitter : public AssemblyEmitter<NVVM::SerializeGPUModuleBase> {
 public:
@@ -233,6 +272,10 @@ private:
   moduleToObject(llvm::Module &llvmModule) override {
     widenComparisons(llvmModule);
     maskAndTurn(llvmModule);
+    // The first chip whose oldest PTX version has it.
+    constexpr unsigned kFirstThatFetches = 87;
+    if (getCapability(getTarget().getChip()) >= kFirstThatFetches)
+      fetchNeighbours(llvmModule);
     return AssemblyEmitter::moduleToObject(llvmModule);
   }
 };
@@ -256,9 +299,8 @@ static PTXEmitter createEmitter(gpu::GPUModuleOp module,
 /// floats where it came later than these did (PTX ISA, "cvt", "mma").
 static StringRef getFeatures(gpu::GPUModuleOp module, StringRef chip) {
   constexpr unsigned kHopper = 90, kBlackwell = 100;
-  unsigned capability;
-  chip.consume_front("sm_");
-  if (chip.consumeInteger(10, capability) || capability >= kBlackwell)
+  unsigned capability = getCapability(chip);
+  if (!capability || capability >= kBlackwell)
     return "";
   StringRef features = "";
   module.walk([&](Operation *op) {
