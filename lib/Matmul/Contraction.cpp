@@ -53,22 +53,31 @@ std::optional<Forward> attune::matmul::matchForward(Value value) {
 }
 
 std::optional<Coordinates>
+attune::matmul::getOperandCoordinates(linalg::LinalgOp op, OpOperand &operand,
+                                      ArrayRef<Coordinate> loops) {
+  Coordinates coordinates;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  for (auto [place, index] : llvm::enumerate(map.getResults())) {
+    // At 0 of several is a slice, whose others lie in between.
+    if (auto dim = dyn_cast<AffineDimExpr>(index))
+      coordinates.push_back(loops[dim.getPosition()]);
+    else if (index == getAffineConstantExpr(0, op.getContext()) &&
+             op.getShape(&operand)[place] == 1)
+      coordinates.push_back(Coordinate::zero());
+    else
+      return std::nullopt;
+  }
+  return coordinates;
+}
+
+std::optional<Coordinates>
 attune::matmul::getInputCoordinates(linalg::LinalgOp op, OpOperand &input,
                                     ArrayRef<Coordinate> coordinates) {
   AffineMap resultMap = op.getIndexingMapMatchingResult(op->getOpResult(0));
   SmallVector<Coordinate> loops(op.getNumLoops());
   for (auto [dim, coordinate] : llvm::enumerate(coordinates))
     loops[resultMap.getDimPosition(dim)] = coordinate;
-  Coordinates moved;
-  for (AffineExpr index : op.getMatchingIndexingMap(&input).getResults()) {
-    if (auto dim = dyn_cast<AffineDimExpr>(index))
-      moved.push_back(loops[dim.getPosition()]);
-    else if (index == getAffineConstantExpr(0, op.getContext()))
-      moved.push_back(Coordinate::zero());
-    else
-      return std::nullopt;
-  }
-  return moved;
+  return getOperandCoordinates(op, input, loops);
 }
 
 namespace {
@@ -143,6 +152,14 @@ LogicalResult Matcher::matchDimensions() {
         Dim dim = static_cast<Dim>(kind);
         if (!llvm::is_contained(members, loop) || (isLhs && dim != Dim::K))
           continue;
+        // A loop of one step, wherever tensors have it, takes no other apart.
+        if (ranges[loop] == 1 && (!found.space[dim].empty() ||
+                                  llvm::any_of(members, [&](unsigned other) {
+                                    return ranges[other] != 1;
+                                  }))) {
+          loops[loop] = Coordinate::zero();
+          continue;
+        }
         loops[loop] = {dim, static_cast<unsigned>(found.space[dim].size()), 1,
                        ranges[loop]};
         found.space[dim].push_back(ranges[loop]);

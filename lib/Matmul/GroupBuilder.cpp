@@ -101,19 +101,14 @@ LogicalResult GroupBuilder::planPartner(linalg::LinalgOp op, OpOperand &operand,
 LogicalResult GroupBuilder::planRead(linalg::LinalgOp op, Read &read,
                                      const Plan &plan, std::string &why) {
   OpOperand &operand = *read.operand;
-  Coordinates coordinates;
-  for (AffineExpr index : op.getMatchingIndexingMap(&operand).getResults()) {
-    if (auto dim = dyn_cast<AffineDimExpr>(index))
-      coordinates.push_back(plan.loops[dim.getPosition()]);
-    else if (index == getAffineConstantExpr(0, op.getContext()))
-      coordinates.push_back(Coordinate::zero());
-    else
-      return fail(why, "expects other operands to be indexed by loops");
-  }
+  std::optional<Coordinates> coordinates =
+      getOperandCoordinates(op, operand, plan.loops);
+  if (!coordinates)
+    return fail(why, "expects other operands to be indexed by loops");
   mlir::Value source = operand.get();
   while (std::optional<Forward> forward = matchForward(source)) {
     std::optional<Coordinates> moved =
-        getInputCoordinates(forward->op, *forward->input, coordinates);
+        getInputCoordinates(forward->op, *forward->input, *coordinates);
     if (taken.contains(forward->op) || !moved ||
         forward->op->getBlock() != op->getBlock() ||
         (read.cast && forward->cast))
@@ -122,10 +117,10 @@ LogicalResult GroupBuilder::planRead(linalg::LinalgOp op, Read &read,
       read.cast = forward->cast;
     read.passed.push_back(forward->op);
     source = forward->input->get();
-    coordinates = *moved;
+    coordinates = moved;
   }
   std::optional<TensorAccess> access =
-      makeAccess(source, getSpace(), coordinates);
+      makeAccess(source, getSpace(), *coordinates);
   if (!access || !hasOneRunEach(*access))
     return fail(why, "expects other operands to be matrices, vectors or "
                      "scalars of the group's rows and columns");

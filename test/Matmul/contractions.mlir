@@ -93,6 +93,21 @@ func.func @collapsed(%a: tensor<2x3x?x5x7xf16>, %b: tensor<2x3x5x7x4x8xf16>, %c:
   return %r : tensor<2x3x?x4x8xf32>
 }
 
+// Those of one step may be anywhere, unless there is no other one.
+// CHECK-LABEL: @steps
+// CHECK-NEXT:  group batch=1 m=16 n=16 k=?
+// CHECK-NEXT:    lhs tensor<?x1x8x2x1xf16> at (k, m of 2, batch)
+// CHECK-NEXT:    rhs tensor<1x16x?x1x1xf16> at (n, k, batch)
+// CHECK-NEXT:    operand tensor<8x2x1x16x1xf32> at (m of 2, batch, n)
+#a1 = affine_map<(b, m0, m1, n0, n1, k0, k1) -> (k0, k1, m0, m1, b)>
+#c1 = affine_map<(b, m0, m1, n0, n1, k0, k1) -> (m0, m1, b, n0, n1)>
+#b1 = affine_map<(b, m0, m1, n0, n1, k0, k1) -> (k1, n0, k0, b, n1)>
+func.func @steps(%a: tensor<?x1x8x2x1xf16>, %b: tensor<1x16x?x1x1xf16>, %c: tensor<8x2x1x16x1xf32>) -> tensor<8x2x1x16x1xf32> {
+  %r = linalg.contract indexing_maps = [#a1, #b1, #c1] ins(%a, %b : tensor<?x1x8x2x1xf16>, tensor<1x16x?x1x1xf16>)
+    outs(%c : tensor<8x2x1x16x1xf32>) -> tensor<8x2x1x16x1xf32>
+  return %r : tensor<8x2x1x16x1xf32>
+}
+
 // A right operand without a batch makes rows of the batch.
 // CHECK-LABEL: @shared_rhs
 // CHECK-NEXT:  group batch=1 m=? n=16 k=64
@@ -190,6 +205,35 @@ func.func @recomputed(%a: tensor<32x64xbf16>, %b: tensor<64x16xf32>, %terms: ten
     linalg.yield %1 : bf16
   } -> tensor<64x16xbf16>
   %r = linalg.matmul ins(%a1, %b1 : tensor<32x64xbf16>, tensor<64x16xbf16>) outs(%c : tensor<32x16xf32>) -> tensor<32x16xf32>
+  return %r : tensor<32x16xf32>
+}
+
+// Of several at 0 is a slice, with others in between: it is computed before, or behind.
+// CHECK-LABEL: @slices
+// CHECK-NEXT:  group batch=1 m=32 n=16 k=64
+// CHECK-NEXT:    lhs tensor<32x64xbf16> at (m, k)
+// CHECK-NEXT:    rhs tensor<64x16xbf16> at (k, n)
+// CHECK-NEXT:    result tensor<32x16xf32> at (m, n)
+// CHECK-NEXT:    ops linalg.fill, linalg.matmul
+// CHECK-NEXT:    stop linalg.generic: expects other operands to be indexed by loops
+func.func @slices(%a: tensor<32x64x4xbf16>, %b: tensor<64x16xbf16>, %bias: tensor<16x3xf32>) -> tensor<32x16xf32> {
+  %e0 = tensor.empty() : tensor<32x64xbf16>
+  %a0 = linalg.generic {indexing_maps = [affine_map<(m, k) -> (m, k, 0)>, affine_map<(m, k) -> (m, k)>], iterator_types = ["parallel", "parallel"]}
+    ins(%a : tensor<32x64x4xbf16>) outs(%e0 : tensor<32x64xbf16>) {
+  ^bb0(%x: bf16, %o: bf16):
+    linalg.yield %x : bf16
+  } -> tensor<32x64xbf16>
+  %zero = arith.constant 0.0 : f32
+  %e1 = tensor.empty() : tensor<32x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e1 : tensor<32x16xf32>) -> tensor<32x16xf32>
+  %c = linalg.matmul ins(%a0, %b : tensor<32x64xbf16>, tensor<64x16xbf16>) outs(%z : tensor<32x16xf32>) -> tensor<32x16xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (n, 0)>, affine_map<(m, n) -> (m, n)>],
+                       iterator_types = ["parallel", "parallel"]}
+    ins(%c, %bias : tensor<32x16xf32>, tensor<16x3xf32>) outs(%e1 : tensor<32x16xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %1 = arith.addf %x, %y : f32
+    linalg.yield %1 : f32
+  } -> tensor<32x16xf32>
   return %r : tensor<32x16xf32>
 }
 

@@ -70,8 +70,14 @@ struct Forward {
 };
 std::optional<Forward> matchForward(mlir::Value value);
 
+/// Where the dimensions of an operand of `op` are, if its loops are at `loops`.
+/// Nothing where one is indexed by another expression than a loop, or 0 of 1.
+std::optional<Coordinates>
+getOperandCoordinates(mlir::linalg::LinalgOp op, mlir::OpOperand &operand,
+                      llvm::ArrayRef<Coordinate> loops);
+
 /// Where the input of `op` that belongs to `input` is, if its result is at
-/// `coordinates`. Nothing where the map is no projection of a permutation.
+/// `coordinates`. Nothing where getOperandCoordinates() finds nothing.
 std::optional<Coordinates>
 getInputCoordinates(mlir::linalg::LinalgOp op, mlir::OpOperand &input,
                     llvm::ArrayRef<Coordinate> coordinates);
