@@ -95,9 +95,15 @@ IRMapping GradientBuilder::mapScore(OpBuilder &inner, Location loc,
   return mapping;
 }
 
+bool GradientBuilder::takesUnscaled() {
+  return !op.hasScore() && op.getEffectiveScale() > 0;
+}
+
 Value GradientBuilder::applyScore(Value products, Value first) {
-  if (!op.hasScore())
+  if (takesUnscaled())
     return products;
+  if (!op.hasScore())
+    return scaleToOperand(b, products, b.getF32Type(), op.getEffectiveScale());
   SmallVector<Value> inputs{products};
   llvm::append_range(inputs, tiles.get(op.getScore()));
   return b.map(scoreType, inputs,
@@ -172,7 +178,7 @@ Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
 }
 
 Value GradientBuilder::makeWeights(Value scores, Value shifts, Value first) {
-  double unit = op.hasScore() ? kLog2E : op.getEffectiveScale() * kLog2E;
+  double unit = takesUnscaled() ? op.getEffectiveScale() * kLog2E : kLog2E;
   return b.map(
       scoreType, {scores, broadcast(shifts)},
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
