@@ -205,14 +205,18 @@ void ConvertTileToGPU::finishKernel(gpu::GPUFuncOp kernel,
   });
 }
 
-/// Whether elements of the channel are got behind the loop: its copies run
-/// ahead into those.
+/// Whether elements of the channel are got behind the loop that it put: its
+/// copies run ahead into those. What is put anew before is none of them.
 static bool isGotBehind(Value channel, scf::ForOp loop) {
-  return llvm::any_of(channel.getUsers(), [&](Operation *user) {
+  Operation *first = nullptr;
+  for (Operation *user : channel.getUsers()) {
     Operation *ancestor = loop->getBlock()->findAncestorOpInBlock(*user);
-    return isa<tile::GetOp>(user) && ancestor &&
-           loop->isBeforeInBlock(ancestor);
-  });
+    if (isa<tile::PutOp, tile::GetOp>(user) && ancestor &&
+        loop->isBeforeInBlock(ancestor) &&
+        (!first || ancestor->isBeforeInBlock(first)))
+      first = ancestor;
+  }
+  return first && !isa<tile::PutOp>(first);
 }
 
 /// Finds how many copies a put is, and waits for all of them behind the last
