@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -15,9 +16,43 @@ static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
 }
 
+/// Upstream tells the dimensions of a view by strides, and of those that are 1
+/// takes the last ones of a stride. Where `kept` are others, transposes the
+/// buffer, and all that names its dimensions, to have these last.
+static Value putLast(ImplicitLocOpBuilder &b, Value buffer,
+                     SmallVectorImpl<OpFoldResult> &offsets,
+                     SmallVectorImpl<OpFoldResult> &extents,
+                     SmallVectorImpl<int64_t> &kept) {
+  auto rank = static_cast<int64_t>(offsets.size());
+  SmallVector<int64_t> order;
+  bool isTaken = true;
+  for (int64_t dim : llvm::seq(rank)) {
+    if (llvm::is_contained(kept, dim))
+      continue;
+    order.push_back(dim);
+    isTaken &= llvm::none_of(kept, [&](int64_t other) {
+      return other < dim && isConstantIntValue(extents[other], 1);
+    });
+  }
+  if (isTaken)
+    return buffer;
+  llvm::append_range(order, kept);
+  offsets = applyPermutation(ArrayRef(offsets), order);
+  extents = applyPermutation(ArrayRef(extents), order);
+  auto first = rank - static_cast<int64_t>(kept.size());
+  kept.assign(llvm::seq(first, rank).begin(), llvm::seq(first, rank).end());
+  return memref::TransposeOp::create(
+      b, buffer,
+      AffineMapAttr::get(AffineMap::getPermutationMap(order, b.getContext())));
+}
+
 Value attune::viewDims(ImplicitLocOpBuilder &b, Value buffer,
-                       ArrayRef<OpFoldResult> offsets,
-                       ArrayRef<OpFoldResult> extents, ArrayRef<int64_t> kept) {
+                       ArrayRef<OpFoldResult> allOffsets,
+                       ArrayRef<OpFoldResult> allExtents,
+                       ArrayRef<int64_t> keptDims) {
+  SmallVector<OpFoldResult> offsets(allOffsets), extents(allExtents);
+  SmallVector<int64_t> kept(keptDims);
+  buffer = putLast(b, buffer, offsets, extents, kept);
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<OpFoldResult> ones(type.getRank(), b.getIndexAttr(1));
   MemRefType whole =

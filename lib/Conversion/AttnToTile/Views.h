@@ -12,8 +12,8 @@
 namespace attune {
 
 /// A view that has the `kept` ones of a buffer's dimensions alone, in their
-/// order; the others have an extent of 1. Upstream infers of several dimensions
-/// of that extent that the first one stays.
+/// order; the others have an extent of 1. The view's own type says which, to
+/// upstream as well, also where several are 1 and their strides are not known.
 mlir::Value viewDims(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
                      llvm::ArrayRef<mlir::OpFoldResult> offsets,
                      llvm::ArrayRef<mlir::OpFoldResult> extents,
