@@ -11,6 +11,7 @@
 #include "NarrowRows.h"
 #include "Views.h"
 #include "attune/Conversion/KernelOutliner.h"
+#include "attune/Dialect/Tile/IR/Alignment.h"
 #include "attune/Schedule/Attention/AppendPieces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -201,7 +202,7 @@ void AppendBuilder::rotateNeighbours(Piece &piece) {
 
 /// Of the numbers of a place, those of heads.
 static Value viewNumbersOfHeads(TileBuilder &b, Value view) {
-  return selectAt(b, view, /*dim=*/1, b.getIndexAttr(0));
+  return tile::selectAt(b, view, /*dim=*/1, b.getIndexAttr(0));
 }
 
 Value AppendBuilder::loadGiven(Value numbers) {

@@ -5,6 +5,7 @@
 #include "GradientRows.h"
 #include "TileOrder.h"
 #include "Views.h"
+#include "attune/Dialect/Tile/IR/Alignment.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -63,8 +64,9 @@ Value attune::viewNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
                 ? OpFoldResult(b.createOrFold<memref::DimOp>(buffer, 1))
                 : b.getIndexAttr(type.getDimSize(1));
   }
-  return viewDims(b, buffer, {batch, head ? OpFoldResult(head) : zero, zero},
-                  {one, heads, length}, kept);
+  return tile::viewDims(b, buffer,
+                        {batch, head ? OpFoldResult(head) : zero, zero},
+                        {one, heads, length}, kept);
 }
 
 tile::LoadOp attune::createLoad(TileBuilder &b, TileType type, Value buffer,

@@ -12,6 +12,7 @@
 #include "TileOrder.h"
 #include "Views.h"
 #include "attune/Conversion/KernelOutliner.h"
+#include "attune/Dialect/Tile/IR/Alignment.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -154,7 +155,7 @@ Value QuantizeBuilder::viewScales(Value buffer) {
   else
     extents[position] =
         getAsOpFoldResult(b.createOrFold<memref::DimOp>(buffer, position));
-  return viewDims(b, buffer, offsets, extents, position);
+  return tile::viewDims(b, buffer, offsets, extents, position);
 }
 
 Parts QuantizeBuilder::loadRaw(Value first) {

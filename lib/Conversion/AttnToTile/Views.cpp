@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Views.h"
+#include "attune/Dialect/Tile/IR/Alignment.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -14,61 +14,6 @@ using namespace attune;
 
 static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
-}
-
-/// Upstream tells the dimensions of a view by strides, and of those that are 1
-/// takes the last ones of a stride. Where `kept` are others, transposes the
-/// buffer, and all that names its dimensions, to have these last.
-static Value putLast(ImplicitLocOpBuilder &b, Value buffer,
-                     SmallVectorImpl<OpFoldResult> &offsets,
-                     SmallVectorImpl<OpFoldResult> &extents,
-                     SmallVectorImpl<int64_t> &kept) {
-  auto rank = static_cast<int64_t>(offsets.size());
-  SmallVector<int64_t> order;
-  bool isTaken = true;
-  for (int64_t dim : llvm::seq(rank)) {
-    if (llvm::is_contained(kept, dim))
-      continue;
-    order.push_back(dim);
-    isTaken &= llvm::none_of(kept, [&](int64_t other) {
-      return other < dim && isConstantIntValue(extents[other], 1);
-    });
-  }
-  if (isTaken)
-    return buffer;
-  llvm::append_range(order, kept);
-  offsets = applyPermutation(ArrayRef(offsets), order);
-  extents = applyPermutation(ArrayRef(extents), order);
-  auto first = rank - static_cast<int64_t>(kept.size());
-  kept.assign(llvm::seq(first, rank).begin(), llvm::seq(first, rank).end());
-  return memref::TransposeOp::create(
-      b, buffer,
-      AffineMapAttr::get(AffineMap::getPermutationMap(order, b.getContext())));
-}
-
-Value attune::viewDims(ImplicitLocOpBuilder &b, Value buffer,
-                       ArrayRef<OpFoldResult> allOffsets,
-                       ArrayRef<OpFoldResult> allExtents,
-                       ArrayRef<int64_t> keptDims) {
-  SmallVector<OpFoldResult> offsets(allOffsets), extents(allExtents);
-  SmallVector<int64_t> kept(keptDims);
-  buffer = putLast(b, buffer, offsets, extents, kept);
-  auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<OpFoldResult> ones(type.getRank(), b.getIndexAttr(1));
-  MemRefType whole =
-      memref::SubViewOp::inferResultType(type, offsets, extents, ones);
-  auto [strides, offset] = whole.getStridesAndOffset();
-  SmallVector<int64_t> shape, keptStrides;
-  for (int64_t dim : kept) {
-    shape.push_back(whole.getDimSize(dim));
-    keptStrides.push_back(strides[dim]);
-  }
-  auto layout = StridedLayoutAttr::get(b.getContext(), offset, keptStrides);
-  return memref::SubViewOp::create(b,
-                                   MemRefType::get(shape, type.getElementType(),
-                                                   layout,
-                                                   type.getMemorySpace()),
-                                   buffer, offsets, extents, ones);
 }
 
 Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
@@ -102,7 +47,7 @@ Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
     if (!isOne)
       kept.push_back(static_cast<int64_t>(pos));
   }
-  Value view = viewDims(b, buffer, offsets, extents, kept);
+  Value view = tile::viewDims(b, buffer, offsets, extents, kept);
   bool transposed = position('d') < position(rows);
   if (kept.size() == 3)
     view = memref::CollapseShapeOp::create(
@@ -118,23 +63,11 @@ Value attune::transposeView(ImplicitLocOpBuilder &b, Value view) {
   return memref::TransposeOp::create(b, view, AffineMapAttr::get(swap));
 }
 
-Value attune::selectAt(ImplicitLocOpBuilder &b, Value buffer, int64_t dim,
-                       OpFoldResult index) {
-  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
-  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
-      extents = memref::getMixedSizes(b, b.getLoc(), buffer);
-  offsets[dim] = index;
-  extents[dim] = b.getIndexAttr(1);
-  auto kept = llvm::to_vector(llvm::seq(rank));
-  kept.erase(kept.begin() + dim);
-  return viewDims(b, buffer, offsets, extents, kept);
-}
-
 Value attune::viewPages(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
                         Value table, Value batch, Value headIndex, Value rows,
                         int64_t unit) {
   auto heads = static_cast<int64_t>(order.find('h'));
-  Value pool = selectAt(b, buffer, heads, headIndex);
+  Value pool = tile::selectAt(b, buffer, heads, headIndex);
   std::string others = order.str();
   others.erase(heads, 1);
   SmallVector<unsigned, 3> permutation;
@@ -143,7 +76,7 @@ Value attune::viewPages(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
   AffineMap map = AffineMap::getPermutationMap(permutation, b.getContext());
   if (!map.isIdentity())
     pool = memref::TransposeOp::create(b, pool, AffineMapAttr::get(map));
-  Value numbers = selectAt(b, table, 0, batch);
+  Value numbers = tile::selectAt(b, table, 0, batch);
   return tile::PagedOp::create(b, tile::PagedOp::getViewOf(pool.getType()),
                                pool, numbers, rows, /*page=*/1, unit);
 }
@@ -184,7 +117,7 @@ Value attune::viewRowNumbers(ImplicitLocOpBuilder &b, Value buffer, Value batch,
     kept.push_back(1);
   if (heads == 1 || known != 1)
     kept.push_back(2);
-  Value view = viewDims(b, buffer, offsets, extents, kept);
+  Value view = tile::viewDims(b, buffer, offsets, extents, kept);
   if (kept.size() == 2)
     view = memref::CollapseShapeOp::create(
         b, view, ArrayRef<ReassociationIndices>{{0, 1}});
@@ -196,7 +129,7 @@ Value attune::viewSharedRows(ImplicitLocOpBuilder &b, StringRef order,
                              std::optional<int64_t> heads, bool queriesFirst,
                              Value after) {
   Value view =
-      selectAt(b, buffer, static_cast<int64_t>(order.find('b')), batch);
+      tile::selectAt(b, buffer, static_cast<int64_t>(order.find('b')), batch);
   std::string dims = order.str();
   dims.erase(order.find('b'), 1);
   std::string wanted = queriesFirst ? "sh" : "hs";
@@ -228,7 +161,7 @@ Value attune::viewSharedRows(ImplicitLocOpBuilder &b, StringRef order,
 
 Value attune::viewPart(ImplicitLocOpBuilder &b, Value buffer,
                        OpFoldResult part) {
-  return selectAt(b, buffer, 0, part);
+  return tile::selectAt(b, buffer, 0, part);
 }
 
 Value attune::viewColumns(ImplicitLocOpBuilder &b, Value view, int64_t first,

@@ -11,14 +11,6 @@
 
 namespace attune {
 
-/// A view that has the `kept` ones of a buffer's dimensions alone, in their
-/// order; the others have an extent of 1. The view's own type says which, to
-/// upstream as well, also where several are 1 and their strides are not known.
-mlir::Value viewDims(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
-                     llvm::ArrayRef<mlir::OpFoldResult> offsets,
-                     llvm::ArrayRef<mlir::OpFoldResult> extents,
-                     llvm::ArrayRef<int64_t> kept);
-
 /// The 2-D [rows, head size] view of `heads` heads of a buffer whose dimensions
 /// have these letters, whatever their order. More than one must be adjacent, or
 /// have one row each; all that follow of such if there is no number.
@@ -58,10 +50,6 @@ mlir::Value viewSharedRows(mlir::ImplicitLocOpBuilder &b, llvm::StringRef order,
                            mlir::Value buffer, mlir::Value batch,
                            mlir::Value head, std::optional<int64_t> heads,
                            bool queriesFirst, mlir::Value after = {});
-
-/// The part of a buffer at `index` of dimension `dim`, without that dimension.
-mlir::Value selectAt(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
-                     int64_t dim, mlir::OpFoldResult index);
 
 /// A 2-D view with its columns as rows.
 mlir::Value transposeView(mlir::ImplicitLocOpBuilder &b, mlir::Value view);

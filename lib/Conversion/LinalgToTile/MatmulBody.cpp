@@ -5,6 +5,7 @@
 // as a tile, and the last one of them has the epilogue.
 
 #include "MatmulBody.h"
+#include "attune/Dialect/Tile/IR/Alignment.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -127,21 +128,7 @@ Value MatmulBuilder::atBatch(const MatmulOperand &operand) {
   std::optional<int64_t> place = operand.find(Dim::Batch);
   if (!place)
     return operand.buffer;
-  auto type = cast<MemRefType>(operand.buffer.getType());
-  int64_t rank = type.getRank();
-  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
-      strides(rank, b.getIndexAttr(1)),
-      sizes = memref::getMixedSizes(b, b.getLoc(), operand.buffer);
-  offsets[*place] = batch;
-  sizes[*place] = b.getIndexAttr(1);
-  SmallVector<int64_t> shape;
-  for (int64_t dim = 0; dim < rank; ++dim)
-    if (dim != *place)
-      shape.push_back(type.getDimSize(dim));
-  auto view = memref::SubViewOp::inferRankReducedResultType(
-      shape, type, offsets, sizes, strides);
-  return memref::SubViewOp::create(b, cast<MemRefType>(view), operand.buffer,
-                                   offsets, sizes, strides);
+  return tile::selectAt(b, operand.buffer, *place, batch);
 }
 
 Value MatmulBuilder::transposed(Value view) {

@@ -6,6 +6,8 @@
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include <numeric>
 
 using namespace mlir;
@@ -30,6 +32,73 @@ llvm::SmallBitVector tile::findDroppedDims(memref::SubViewOp view) {
       }
   }
   return dropped;
+}
+
+/// Upstream tells the dimensions of a view by strides, and of those that are 1
+/// takes the last ones of a stride. Where `kept` are others, transposes the
+/// buffer, and all that names its dimensions, to have these last.
+static Value putLast(ImplicitLocOpBuilder &b, Value buffer,
+                     SmallVectorImpl<OpFoldResult> &offsets,
+                     SmallVectorImpl<OpFoldResult> &extents,
+                     SmallVectorImpl<int64_t> &kept) {
+  auto rank = static_cast<int64_t>(offsets.size());
+  SmallVector<int64_t> order;
+  bool isTaken = true;
+  for (int64_t dim : llvm::seq(rank)) {
+    if (llvm::is_contained(kept, dim))
+      continue;
+    order.push_back(dim);
+    isTaken &= llvm::none_of(kept, [&](int64_t other) {
+      return other < dim && isConstantIntValue(extents[other], 1);
+    });
+  }
+  if (isTaken)
+    return buffer;
+  llvm::append_range(order, kept);
+  offsets = applyPermutation(ArrayRef(offsets), order);
+  extents = applyPermutation(ArrayRef(extents), order);
+  auto first = rank - static_cast<int64_t>(kept.size());
+  kept.assign(llvm::seq(first, rank).begin(), llvm::seq(first, rank).end());
+  return memref::TransposeOp::create(
+      b, buffer,
+      AffineMapAttr::get(AffineMap::getPermutationMap(order, b.getContext())));
+}
+
+Value tile::viewDims(ImplicitLocOpBuilder &b, Value buffer,
+                     ArrayRef<OpFoldResult> allOffsets,
+                     ArrayRef<OpFoldResult> allExtents,
+                     ArrayRef<int64_t> keptDims) {
+  SmallVector<OpFoldResult> offsets(allOffsets), extents(allExtents);
+  SmallVector<int64_t> kept(keptDims);
+  buffer = putLast(b, buffer, offsets, extents, kept);
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<OpFoldResult> ones(type.getRank(), b.getIndexAttr(1));
+  MemRefType whole =
+      memref::SubViewOp::inferResultType(type, offsets, extents, ones);
+  auto [strides, offset] = whole.getStridesAndOffset();
+  SmallVector<int64_t> shape, keptStrides;
+  for (int64_t dim : kept) {
+    shape.push_back(whole.getDimSize(dim));
+    keptStrides.push_back(strides[dim]);
+  }
+  auto layout = StridedLayoutAttr::get(b.getContext(), offset, keptStrides);
+  return memref::SubViewOp::create(b,
+                                   MemRefType::get(shape, type.getElementType(),
+                                                   layout,
+                                                   type.getMemorySpace()),
+                                   buffer, offsets, extents, ones);
+}
+
+Value tile::selectAt(ImplicitLocOpBuilder &b, Value buffer, int64_t dim,
+                     OpFoldResult index) {
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  SmallVector<OpFoldResult> offsets(rank, b.getIndexAttr(0)),
+      extents = memref::getMixedSizes(b, b.getLoc(), buffer);
+  offsets[dim] = index;
+  extents[dim] = b.getIndexAttr(1);
+  auto kept = llvm::to_vector(llvm::seq(rank));
+  kept.erase(kept.begin() + dim);
+  return viewDims(b, buffer, offsets, extents, kept);
 }
 
 int64_t tile::knownRowDivisor(Value buffer) {

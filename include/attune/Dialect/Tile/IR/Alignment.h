@@ -7,6 +7,7 @@
 #define ATTUNE_DIALECT_TILE_IR_ALIGNMENT_H
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Value.h"
 
 namespace attune::tile {
@@ -19,6 +20,18 @@ int64_t knownRowDivisor(mlir::Value buffer);
 /// open which one that is 1 it has, it has one that is 1 in the source as well:
 /// the only query of a head, and not one head of many.
 llvm::SmallBitVector findDroppedDims(mlir::memref::SubViewOp view);
+
+/// A view that has the `kept` ones of a buffer's dimensions alone, in their
+/// order; the others have an extent of 1. The view's own type says which, to
+/// upstream as well, also where several are 1 and their strides are not known.
+mlir::Value viewDims(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
+                     llvm::ArrayRef<mlir::OpFoldResult> offsets,
+                     llvm::ArrayRef<mlir::OpFoldResult> extents,
+                     llvm::ArrayRef<int64_t> kept);
+
+/// The part of a buffer at `index` of dimension `dim`, without that dimension.
+mlir::Value selectAt(mlir::ImplicitLocOpBuilder &b, mlir::Value buffer,
+                     int64_t dim, mlir::OpFoldResult index);
 
 } // namespace attune::tile
 
