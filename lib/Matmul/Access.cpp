@@ -226,6 +226,7 @@ std::optional<Coordinates> attune::matmul::expandCoordinates(
   Coordinates expanded(result.getRank(), Coordinate::zero());
   for (auto [coordinate, dims] : llvm::zip_equal(source, reassociation)) {
     int64_t stride = coordinate.stride;
+    bool isPlaced = coordinate.isZero;
     for (int64_t dim : llvm::reverse(dims)) {
       // Upstream's verifier does not look at these numbers.
       if (dim < 0 || dim >= result.getRank())
@@ -239,7 +240,11 @@ std::optional<Coordinates> attune::matmul::expandCoordinates(
       expanded[dim].stride = stride;
       expanded[dim].size = size;
       stride = multiply(stride, size);
+      isPlaced = true;
     }
+    // The only row stays one.
+    if (!isPlaced && !dims.empty())
+      expanded[dims.front()] = coordinate;
   }
   return expanded;
 }
