@@ -188,7 +188,7 @@ Value BodyBuilder::viewQueries() {
   // dimension of several.
   std::optional<int64_t> heads = sizes.heads;
   if (sizes.heads > 1 &&
-      (op.getSeqQ() == 1 || (sizes.flattens && !sizes.queriesFirst)))
+      (sizes.flattens ? !sizes.queriesFirst : op.getSeqQ() == 1))
     heads = std::nullopt;
   if (sizes.flattens)
     return viewSharedRows(b, op.getOrder(), operands.query, at.getQueryBatch(),
