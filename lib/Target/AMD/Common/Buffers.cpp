@@ -59,6 +59,11 @@ Value amd::AMDTarget::emitLoad(OpBuilder &b, Location loc,
       load.type.getNumElements() * load.type.getElementTypeBitWidth();
   if (bits % kWordBits != 0)
     return {};
+  // A resource ends behind the last row, which no columns of others are.
+  auto from = cast<MemRefType>(load.buffer.getType());
+  if (load.checksRows && from.getStridesAndOffset().first.back() != 1 &&
+      from.getRank() > 1)
+    return {};
   SmallVector<Value> own;
   for (Value index : load.own)
     own.push_back(arith::IndexCastOp::create(b, loc, b.getI32Type(), index));
