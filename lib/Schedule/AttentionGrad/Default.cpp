@@ -166,9 +166,9 @@ static AttentionGradAttr selectFused(const AttentionGradProblem &problem,
 /// it is faster than the ordered form for larger heads where few tiles take
 /// turns, by 8 percent at 1024 positions, and slower at 4096
 /// (docs/measurements/Gradients.md). Of packed sequences it is 2 to 21 percent
-/// faster under a causal mask, and 6 to 9 slower without one, where wrong starts
-/// would let workgroups of the ordered form wait for ever: that is for who asks
-/// for it.
+/// faster under a causal mask, and 6 to 9 slower without one, where wrong
+/// starts would let workgroups of the ordered form wait for ever: that is for
+/// who asks for it.
 static bool isSplitBetter(const AttentionGradProblem &problem) {
   constexpr int64_t kLong = 2048;
   bool isShort =
