@@ -76,6 +76,41 @@ gpu.module @kernels {
     %w = tile.mma %p, %w4, %acc : !tile.tile<8x4xf16, registers>, !shared, !c
     gpu.return
   }
+
+  // One whose rows are summed up besides is, too; one that is stored, or widened for anything else, is not.
+  // CHECK-LABEL: gpu.func @summed_besides
+  // CHECK: %[[A:.+]] = tile.load {{.*}} -> <8x8xf16, registers, #tile.layout<registers = {{\[\[}}2, 0, 2], [4, 1, 2]], lanes = {{\[\[}}2, 0, 1], [2, 1, 1]], warps = {{\[\[}}2, 0, 4]]>>
+  // CHECK: tile.map(%[[A]])
+  // CHECK-NOT: tile.convert_layout %[[A]]
+  // CHECK: tile.mma %[[A]],
+  // CHECK: %[[OTHER:.+]] = tile.load
+  // CHECK: %[[CONVERTED:.+]] = tile.convert_layout %[[OTHER]]
+  // CHECK: tile.mma %[[CONVERTED]],
+  gpu.func @summed_besides(%am: memref<8x8xf16>, %rhs: !tile.tile<8x4xf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3>>,
+                           %rows: memref<8xf32>, %all: memref<8x8xf32>) kernel
+      attributes {known_block_size = array<i32: 8, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %acc = tile.fill %zero : f32 -> !c
+    %a = tile.load %am[%c0, %c0] : memref<8x8xf16> -> !a
+    %wide = tile.map(%a) {
+    ^bb0(%x: f16, %row: index, %column: index):
+      %y = arith.extf %x : f16 to f32
+      tile.yield %y : f32
+    } : (!a) -> !tile.tile<8x8xf32, registers>
+    %sums = tile.reduce add %wide : !tile.tile<8x8xf32, registers> -> !rows
+    tile.store %sums, %rows[%c0] : !rows, memref<8xf32>
+    %c = tile.mma %a, %rhs, %acc : !a, !tile.tile<8x4xf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3>>, !c
+    %other = tile.load %am[%c0, %c0] : memref<8x8xf16> -> !a
+    %kept = tile.map(%other) {
+    ^bb0(%x: f16, %row: index, %column: index):
+      %y = arith.extf %x : f16 to f32
+      tile.yield %y : f32
+    } : (!a) -> !tile.tile<8x8xf32, registers>
+    tile.store %kept, %all[%c0, %c0] : !tile.tile<8x8xf32, registers>, memref<8x8xf32>
+    %d = tile.mma %other, %rhs, %acc : !a, !tile.tile<8x4xf16, shared, #tile.swizzle<vector = 4, bits = 0, shift = 3>>, !c
+    gpu.return
+  }
 }
 }
 

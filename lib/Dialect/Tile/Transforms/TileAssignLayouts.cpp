@@ -209,17 +209,20 @@ template <typename MmaLikeOp> void TileAssignLayouts::anchor(MmaLikeOp mma) {
   // That has no layout in registers.
   if (mma.getTransposeLhs())
     return;
-  // What is only read to be multiplied is read as the MMA wants it, and so is
-  // what it multiplies from shared memory: then rows are where the result's
-  // are.
-  auto isLhs = [](OpOperand &use) {
+  // What is only read to be multiplied, and to be reduced besides, is read as
+  // the MMA wants it, and so is what it multiplies from shared memory: then
+  // rows are where the result's are.
+  auto takesLhs = [](OpOperand &use) {
+    if (auto map = dyn_cast<MapOp>(use.getOwner()))
+      return map.getInputs().size() == 1 &&
+             llvm::all_of(map->getUsers(), llvm::IsaPred<ReduceOp>);
     return isa<MmaOp, MmaAsyncOp>(use.getOwner()) &&
            use.getOperandNumber() == 0;
   };
   Value lhs = mma.getLhs();
   LayoutAttr own = distribution->getLhs(mma.getLhs().getType().getShape());
   if (isa_and_nonnull<ReadOp, LoadOp>(lhs.getDefiningOp()) &&
-      llvm::all_of(lhs.getUses(), isLhs))
+      llvm::all_of(lhs.getUses(), takesLhs))
     assign(lhs, own);
   for (Operation *user : lhs.getUsers())
     if (auto read = dyn_cast<ReadOp>(user))
