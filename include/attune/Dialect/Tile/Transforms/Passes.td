@@ -306,8 +306,8 @@ def TileAssignLayoutsPass : Pass<"tile-assign-layouts", "::mlir::gpu::GPUFuncOp"
     Layouts start at the MMAs: the target's matrix instruction for the types of the operands and the scope, repeated over
     the shape, with rows (and, by `warps_n`, columns) assigned to the warps or warpgroups of the role. They spread through
     elementwise code, reductions, broadcasts and what loops and branches carry, so that these need no data movement. A tile that
-    is read only to be the left-hand side of an MMA gets that operand's layout at once. Tiles that no MMA reaches are assigned to
-    the threads in blocks, each with up to 16 bytes of neighbours. Where layouts meet that differ, a `tile.convert_layout` is put in
+    is read only to be the left-hand side of an MMA, or to be reduced besides, gets that operand's layout at once. Tiles that no
+    MMA reaches are assigned to the threads in blocks, each with up to 16 bytes of neighbours. Where layouts meet that differ, a `tile.convert_layout` is put in
     between, and so is one in front of a `tile.store` where lanes can exchange elements such that each holds, and writes, up to 16
     neighbouring bytes.
 
