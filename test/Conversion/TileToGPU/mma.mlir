@@ -70,8 +70,9 @@ gpu.module @kernels {
   // CHECK-LABEL: gpu.func @widened
   gpu.func @widened(%qm: memref<32x32xf16>, %out: memref<32x32xf32>) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {
-    // AMPERE: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<4xf8E4M3FN>
-    // CHECK: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<{{[0-9]+}}xf8E4M3FN>
+    // AMPERE: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<row>, num = 4
+    // CDNA: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<{{[0-9]+}}xf8E4M3FN>
+    // RDNA: vector.load {{.*}}#gpu.address_space<workgroup>>, vector<{{[0-9]+}}xf8E4M3FN>
     // CHECK: arith.extf %{{.+}} : vector<[[COUNT:[0-9]+]]xf8E4M3FN> to vector<[[COUNT]]xf16>
     // AMPERE: nvvm.mma.sync
     // CDNA: amdgpu.mfma 32x32x8
