@@ -415,8 +415,8 @@ void attune::outlineAppends(ArrayRef<attn::AppendOp> ops,
                               arith::ConstantIndexOp::create(body, loc, 0));
     auto branch =
         scf::IfOp::create(body, loc, isFirst, /*withElseRegion=*/true);
-    for (auto [i, block] :
-         llvm::enumerate(ArrayRef{branch.thenBlock(), branch.elseBlock()})) {
+    Block *blocks[] = {branch.thenBlock(), branch.elseBlock()};
+    for (auto [i, block] : llvm::enumerate(blocks)) {
       OpBuilder inner = OpBuilder::atBlockBegin(block);
       AppendBuilder(inner, ops[i], operands[i], heads[i], lanes)
           .build(rest, perTile);
