@@ -70,9 +70,6 @@ private:
   /// the gradients of queries or tensors: their weights, which may be infinite,
   /// must be 0. Nor are there weights of rows that the last box has again.
   llvm::SmallVector<Reach, 2> findReaches(mlir::Value first);
-  /// Whether scores remain products until they are exponents: as they are
-  /// hidden by -inf, only a scale above 0 can be applied behind that.
-  bool takesUnscaled();
   mlir::Value applyScore(mlir::Value products, mlir::Value first);
   mlir::Value applyMask(mlir::Value scores, mlir::Value first, bool asksRegion);
   /// exp2(scores - log-sum-exp), with another sign where dropout takes it.

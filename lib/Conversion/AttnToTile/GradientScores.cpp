@@ -4,6 +4,7 @@
 // of scores and of what these read.
 
 #include "GradientBuilder.h"
+#include "OnlineSoftmax.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -95,12 +96,8 @@ IRMapping GradientBuilder::mapScore(OpBuilder &inner, Location loc,
   return mapping;
 }
 
-bool GradientBuilder::takesUnscaled() {
-  return !op.hasScore() && op.getEffectiveScale() > 0;
-}
-
 Value GradientBuilder::applyScore(Value products, Value first) {
-  if (takesUnscaled())
+  if (OnlineSoftmax::takesUnscaled(op))
     return products;
   if (!op.hasScore())
     return scaleToOperand(b, products, b.getF32Type(), op.getEffectiveScale());
@@ -178,7 +175,9 @@ Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
 }
 
 Value GradientBuilder::makeWeights(Value scores, Value shifts, Value first) {
-  double unit = takesUnscaled() ? op.getEffectiveScale() * kLog2E : kLog2E;
+  double unit = OnlineSoftmax::takesUnscaled(op)
+                    ? op.getEffectiveScale() * kLog2E
+                    : kLog2E;
   return b.map(
       scoreType, {scores, broadcast(shifts)},
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {

@@ -51,8 +51,8 @@ static math::Exp2Op exp2(OpBuilder &inner, Location loc, Value exponent) {
   return math::Exp2Op::create(inner, loc, exponent, arith::FastMathFlags::afn);
 }
 
-bool OnlineSoftmax::takesUnscaled(attn::AttentionOp op) {
-  return op.getScore().empty() && op.getEffectiveScale() > 0;
+bool OnlineSoftmax::takesUnscaled(attn::AttentionOpInterface op) {
+  return !op.hasScore() && op.getEffectiveScale() > 0;
 }
 
 /// The operand of a product that is a positive constant, and its value.

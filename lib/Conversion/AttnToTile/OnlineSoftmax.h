@@ -100,8 +100,9 @@ public:
                 const KernelSizes &sizes);
 
   /// Whether scores are taken as products of query and key, because their
-  /// scale is part of the exponent.
-  static bool takesUnscaled(attn::AttentionOp op);
+  /// scale is part of the exponent: as they are hidden by -inf, only one above
+  /// 0 can be applied behind that.
+  static bool takesUnscaled(attn::AttentionOpInterface op);
 
   /// What a score region gives, as its ops stand in a kernel, without the
   /// positive constant that it is multiplied by at last, which is part of the
