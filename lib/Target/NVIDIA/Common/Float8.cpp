@@ -146,9 +146,7 @@ void attune::nvidia::populateFloat8Conversions(LLVMTypeConverter &converter,
                                                RewritePatternSet &patterns,
                                                StringRef chip) {
   constexpr unsigned kFirst = 89;
-  unsigned capability;
-  chip.consume_front("sm_");
-  if (!chip.consumeInteger(10, capability) && capability >= kFirst)
+  if (getCapability(chip) >= kFirst)
     patterns.add<ExtendPairsPattern, TruncatePairsPattern>(converter,
                                                            kTargetBenefit);
 }

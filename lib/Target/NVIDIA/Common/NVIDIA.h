@@ -24,6 +24,9 @@ namespace attune::nvidia {
 /// makes one instruction with the lower half.
 constexpr llvm::StringLiteral kMultiplyHigh = "llvm.nvvm.mulhi.ui";
 
+/// The number in the name of a chip; 0 where there is none.
+unsigned getCapability(llvm::StringRef chip);
+
 /// Adds the patterns that take gpu, nvgpu and math ops to NVVM, and marks what
 /// stays legal.
 void populateGPUToNVVM(mlir::LLVMTypeConverter &converter,

@@ -29,19 +29,18 @@ using namespace attune;
 
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
-/// The number of a chip; 0 of what is none.
-static unsigned getCapability(StringRef chip) {
-  unsigned capability;
-  chip.consume_front("sm_");
-  return chip.consumeInteger(10, capability) ? 0 : capability;
-}
-
 static constexpr StringLiteral kMultiplyWide = "mul.wide.u32 $0, $1, $2;",
                                kMove = "mov.b64 $0, $1;",
                                kMaskAndTurn = "lop3.b32 $0, $1, $2, $3, 0x6a;";
 static constexpr StringLiteral
     kCopyNeighbours = "cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;",
     kCopyAllNeighbours = "cp.async.cg.shared.global.L2::128B [$0], [$1], 16;";
+
+unsigned nvidia::getCapability(StringRef chip) {
+  unsigned capability;
+  chip.consume_front("sm_");
+  return chip.consumeInteger(10, capability) ? 0 : capability;
+}
 
 /// Inline assembly cannot say in LLVM dialect that it must not move into
 /// divergent code, which most NVVM ops that become inline assembly need.
@@ -274,7 +273,7 @@ private:
     maskAndTurn(llvmModule);
     // The first chip whose oldest PTX version has it.
     constexpr unsigned kFirstThatFetches = 87;
-    if (getCapability(getTarget().getChip()) >= kFirstThatFetches)
+    if (nvidia::getCapability(getTarget().getChip()) >= kFirstThatFetches)
       fetchNeighbours(llvmModule);
     return AssemblyEmitter::moduleToObject(llvmModule);
   }
@@ -299,7 +298,7 @@ static PTXEmitter createEmitter(gpu::GPUModuleOp module,
 /// floats where it came later than these did (PTX ISA, "cvt", "mma").
 static StringRef getFeatures(gpu::GPUModuleOp module, StringRef chip) {
   constexpr unsigned kHopper = 90, kBlackwell = 100;
-  unsigned capability = getCapability(chip);
+  unsigned capability = nvidia::getCapability(chip);
   if (!capability || capability >= kBlackwell)
     return "";
   StringRef features = "";
