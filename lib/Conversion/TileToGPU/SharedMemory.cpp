@@ -285,19 +285,18 @@ SmallVector<Value, 3> TileCopier::locateInPage(SplitIndex row, Value &isThere) {
 }
 
 void TileCopier::copyPiece(SplitIndex row, SplitIndex column) {
-  Value tileRow = row.materialize(b, loc),
-        tileColumn = column.materialize(b, loc);
   Value inside;
   SmallVector<Value, 3> place;
-  if (rowsOfPage)
+  if (rowsOfPage) {
     place = locateInPage(row, inside);
-  else
-    llvm::append_range(place, sourceRows.locate(b, loc,
-                                                b.createOrFold<arith::AddIOp>(
-                                                    loc, op.getRow(), tileRow),
-                                                op.getInBounds()));
-  Value sourceColumn =
-      b.createOrFold<arith::AddIOp>(loc, op.getColumn(), tileColumn);
+  } else {
+    Value sourceRow = b.createOrFold<arith::AddIOp>(loc, op.getRow(),
+                                                    row.materialize(b, loc));
+    llvm::append_range(place,
+                       sourceRows.locate(b, loc, sourceRow, op.getInBounds()));
+  }
+  Value sourceColumn = b.createOrFold<arith::AddIOp>(
+      loc, op.getColumn(), column.materialize(b, loc));
   if (auto view = op.getSource().getDefiningOp<tile::InterleavedOp>())
     chooseBuffer(view, view.getDim() == 0 ? place[0] : sourceColumn);
   place.push_back(sourceColumn);

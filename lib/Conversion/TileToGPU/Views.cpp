@@ -36,14 +36,18 @@ Value PagedRows::readTable(OpBuilder &b, Location loc, Value number,
   return guarded.getResult(0);
 }
 
+Value PagedRows::hasEntry(OpBuilder &b, Location loc, Value number) {
+  return compare(b, loc, arith::CmpIPredicate::ult, number,
+                 b.createOrFold<memref::DimOp>(loc, paged.getTable(), 0));
+}
+
 Value PagedRows::locateInBuffer(OpBuilder &b, Location loc, Value row,
                                 Value outside) {
   Value page = constant(b, loc, getPage());
   Value number = b.createOrFold<arith::DivUIOp>(loc, row, page);
   Value isEntry;
   if (outside)
-    isEntry = compare(b, loc, arith::CmpIPredicate::ult, number,
-                      b.createOrFold<memref::DimOp>(loc, paged.getTable(), 0));
+    isEntry = hasEntry(b, loc, number);
   Value entry = readTable(b, loc, number, isEntry);
   Value first = b.createOrFold<arith::MulIOp>(loc, entry, page);
   Value inPage = b.createOrFold<arith::RemUIOp>(loc, row, page);
@@ -77,8 +81,7 @@ SmallVector<Value, 2> PagedRows::locateInPage(OpBuilder &b, Location loc,
       inPage = arith::SubIOp::create(b, loc, inPage, back);
     }
   } else if (outside) {
-    exists = compare(b, loc, arith::CmpIPredicate::ult, number,
-                     b.createOrFold<memref::DimOp>(loc, paged.getTable(), 0));
+    exists = hasEntry(b, loc, number);
   }
   Value entry = readTable(b, loc, number, outside ? exists : Value());
   if (!outside)
@@ -123,8 +126,7 @@ PagedRows::RowsOfPage PagedRows::locateRows(OpBuilder &b, Location loc,
     there = arith::MinSIOp::create(
         b, loc, all, b.createOrFold<arith::SubIOp>(loc, rows, row));
   } else {
-    exists = compare(b, loc, arith::CmpIPredicate::ult, number,
-                     b.createOrFold<memref::DimOp>(loc, paged.getTable(), 0));
+    exists = hasEntry(b, loc, number);
   }
   found.page = readTable(b, loc, number, exists);
   // An entry that is not read is no page.

@@ -88,6 +88,9 @@ private:
   llvm::SmallVector<mlir::Value, 2>
   locateInPage(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value row,
                mlir::Value outside, bool isBox);
+  /// Whether the table has an entry of that number.
+  mlir::Value hasEntry(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value number);
   /// The entry of the table, which is not read unless `condition` holds; null
   /// for one that does.
   mlir::Value readTable(mlir::OpBuilder &builder, mlir::Location loc,
