@@ -12,8 +12,8 @@ using llvm::Twine;
 using Handle = DriverTable::Handle;
 
 /// Numbers of hip_runtime_api.h.
-static constexpr int kClockRateKHz = 5, kL2CacheSize = 19,
-                     kMaxSharedPerBlock = 74, kMultiprocessorCount = 63;
+static constexpr int kClockRate = 5, kCacheSize = 19, kMaxSharedPerBlock = 74,
+                     kComputeUnits = 63;
 
 namespace {
 class HIPDevice : public DriverDevice {
@@ -132,16 +132,15 @@ Error HIPDevice::readInfo(int device) {
       {getProperties(properties.data(), device), "properties"},
       {driver.getTotalMemory(&memory, device), "memory size"},
       {driver.getDriverVersion(&info.driverVersion), "driver's version"},
-      {driver.getAttribute(&info.sms, kMultiprocessorCount, device),
-       "number of SMs"},
+      {driver.getAttribute(&info.sms, kComputeUnits, device), "number of SMs"},
       {driver.getAttribute(&shared, kMaxSharedPerBlock, device),
        "shared memory size"}};
   for (auto [status, what] : steps)
     if (auto error = check(status, Twine("read the ") + what))
       return error;
-  if (driver.getAttribute(&cache, kL2CacheSize, device) == 0)
+  if (driver.getAttribute(&cache, kCacheSize, device) == 0)
     info.cacheBytes = cache;
-  if (driver.getAttribute(&clock, kClockRateKHz, device) == 0)
+  if (driver.getAttribute(&clock, kClockRate, device) == 0)
     info.clockMHz = clock / 1000;
   info.name = name;
   info.chip = findChipName(properties);

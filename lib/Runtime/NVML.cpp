@@ -15,11 +15,11 @@ static constexpr int kInsufficientSize = 7;
 
 /// nvmlClocksEventReasons: bits on the left are those on the right. That the
 /// device is idle (1) is no reason of a busy one.
-static constexpr std::pair<unsigned long long, ThrottleReason> kReasons[] = {
-    {0x2, ThrottleReason::Setting},     {0x4, ThrottleReason::PowerCap},
-    {0x8, ThrottleReason::Slowdown},    {0x10, ThrottleReason::Setting},
-    {0x20, ThrottleReason::Thermal},    {0x40, ThrottleReason::Thermal},
-    {0x80, ThrottleReason::PowerBrake}, {0x100, ThrottleReason::Setting}};
+static constexpr std::pair<unsigned long long, ThrottleReason> kThrottleBits[] =
+    {{0x2, ThrottleReason::Setting},     {0x4, ThrottleReason::PowerCap},
+     {0x8, ThrottleReason::Slowdown},    {0x10, ThrottleReason::Setting},
+     {0x20, ThrottleReason::Thermal},    {0x40, ThrottleReason::Thermal},
+     {0x80, ThrottleReason::PowerBrake}, {0x100, ThrottleReason::Setting}};
 
 void NVML::open(const char *busId) {
   auto library =
@@ -63,7 +63,7 @@ DeviceState NVML::readState() const {
     state.energyMillijoules = static_cast<int64_t>(wide);
   if (getReasons && getReasons(device, &wide) == 0) {
     state.throttleReasons = 0;
-    for (auto [bit, reason] : kReasons)
+    for (auto [bit, reason] : kThrottleBits)
       if (wide & bit)
         *state.throttleReasons |= static_cast<uint32_t>(reason);
   }

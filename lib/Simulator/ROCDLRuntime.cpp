@@ -61,7 +61,7 @@ static uint32_t getOperand(const Thread *lane, uint32_t index) {
 
 /// ds_bpermute_b32: each lane reads the value of the lane whose number times 4
 /// is the first operand, modulo the wave.
-static void permute(HostThread *context, uint32_t site) {
+static void permuteLanes(HostThread *context, uint32_t site) {
   exchange(context, site, "all lanes of the wave to exchange values",
            [](const Thread &lane, ArrayRef<Thread *> wave) {
              uint32_t from = getOperand(&lane, 0) / 4 % lane.warpSize;
@@ -397,7 +397,7 @@ ArrayRef<HostFunction> attune::getROCDLHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostCountBelow", countBelow),
       hostFunction("attuneHostCutToF16", cutToF16),
-      hostFunction("attuneHostPermute", permute),
+      hostFunction("attuneHostPermute", permuteLanes),
       hostFunction("attuneHostPermlaneX16", permlaneX16),
       hostFunction("attuneHostSwapLanes", swapLanes),
       hostFunction("attuneHostReadLane", readLane),

@@ -11,7 +11,7 @@ using namespace attune;
 
 /// What a copy's place in workgroup memory is a multiple of, and what a tensor
 /// map in global memory is.
-static constexpr uint32_t kSharedAlignment = 128, kMapAlignment = 64;
+static constexpr uint32_t kBoxAlignment = 128, kMapAlignment = 64;
 /// What the first element of each row of a box that is read is a multiple of:
 /// others are illegal instructions of an H200, and so is adding to a box that
 /// begins before the tensor, which may be read there.
@@ -57,9 +57,9 @@ SmallVector<BoxPiece> Workgroup::placeBox(Thread &thread, uint32_t site,
                 (flags ? "reads " : "writes ") + Twine(map.getSharedBytes()) +
                     " bytes outside of the " + Twine(sharedBytes) +
                     " bytes of workgroup memory");
-  else if (*offset % kSharedAlignment != 0)
+  else if (*offset % kBoxAlignment != 0)
     reports.add(HostCheck::Alignment, site, thread,
-                "expects a box at a multiple of " + Twine(kSharedAlignment) +
+                "expects a box at a multiple of " + Twine(kBoxAlignment) +
                     " bytes in workgroup memory, but got shared+0x" +
                     llvm::utohexstr(*offset));
   int64_t distance = int64_t(coordinates.front()) * map.elementBytes;
@@ -76,7 +76,7 @@ SmallVector<BoxPiece> Workgroup::placeBox(Thread &thread, uint32_t site,
                 "expects a box to add to at coordinates of at least 0, but "
                 "got " +
                     Twine(least));
-  if (!offset || *offset % kSharedAlignment != 0)
+  if (!offset || *offset % kBoxAlignment != 0)
     return {};
   SmallVector<BoxPiece> pieces = cutBox(map, coordinates, *offset);
   for (BoxPiece &piece : pieces)

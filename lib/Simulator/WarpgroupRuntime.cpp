@@ -13,8 +13,8 @@ static void fence(HostThread *context, uint32_t site) {
 
 /// wgmma.mma_async; operands are those of HostMmaFlags, results are
 /// tickets.
-static void multiply(HostThread *context, uint32_t site, uint32_t columns,
-                     uint32_t type, uint32_t flags) {
+static void multiplyAsync(HostThread *context, uint32_t site, uint32_t columns,
+                          uint32_t type, uint32_t flags) {
   Thread &thread = asThread(context);
   thread.group->getWarpgroups().multiply(
       thread, site, columns, static_cast<HostElementType>(type), flags);
@@ -46,7 +46,7 @@ static void fenceProxy(HostThread *context, uint32_t) {
 llvm::ArrayRef<HostFunction> attune::getWarpgroupHostFunctions() {
   static const HostFunction functions[] = {
       hostFunction("attuneHostFenceMmas", fence),
-      hostFunction("attuneHostMultiplyAsync", multiply),
+      hostFunction("attuneHostMultiplyAsync", multiplyAsync),
       hostFunction("attuneHostCommitMmas", commit),
       hostFunction("attuneHostWaitMmas", wait),
       hostFunction("attuneHostReadMma", read),

@@ -22,7 +22,7 @@ static constexpr uint32_t kRows = 64, kDepthBytes = 32;
 /// Of a thread that holds its part of the left operand.
 static constexpr uint32_t kLeftRegisters = 4;
 
-static constexpr uint32_t kAllLanes = ~uint32_t(0);
+static constexpr uint32_t kWholeWarp = ~uint32_t(0);
 static constexpr uint32_t kAllWarps = (1u << Warpgroups::kWarps) - 1;
 
 static uint32_t getDepth(HostElementType type) {
@@ -64,7 +64,7 @@ Warpgroups::Warp &Warpgroups::getWarp(const Thread &thread) {
 
 void Warpgroups::fence(Thread &thread, uint32_t site) {
   workgroup.requireWarp(thread, site, kWarpLanes);
-  workgroup.collective(thread, site, kAllLanes,
+  workgroup.collective(thread, site, kWholeWarp,
                        "all lanes of the warp to fence registers",
                        [&](ArrayRef<Thread *>) {
                          Warp &warp = getWarp(thread);
@@ -256,7 +256,7 @@ void Warpgroups::checkAccumulators(Group &group, ArrayRef<Thread *> threads,
 
 void Warpgroups::commit(Thread &thread, uint32_t site) {
   workgroup.requireWarp(thread, site, kWarpLanes);
-  workgroup.collective(thread, site, kAllLanes,
+  workgroup.collective(thread, site, kWholeWarp,
                        "all lanes of the warp to commit MMAs",
                        [&](ArrayRef<Thread *>) {
                          Warp &warp = getWarp(thread);
@@ -268,7 +268,7 @@ void Warpgroups::commit(Thread &thread, uint32_t site) {
 void Warpgroups::wait(Thread &thread, uint32_t site, uint32_t pending) {
   workgroup.requireWarp(thread, site, kWarpLanes);
   workgroup.collective(
-      thread, site, kAllLanes, "all lanes of the warp to wait for MMAs",
+      thread, site, kWholeWarp, "all lanes of the warp to wait for MMAs",
       [&](ArrayRef<Thread *> threads) {
         Group &group = getGroup(thread);
         Warp &warp = getWarp(thread);

@@ -15,7 +15,7 @@ using namespace attune;
 
 // Elements along the head size are neighbours in the first function, and are
 // not in the second.
-static constexpr StringLiteral kText = R"(
+static constexpr StringLiteral kFunctions = R"(
   !near = tensor<1x2x64x32xbf16>
   func.func @near(%q: !near, %k: !near) -> !near {
     %o = attn.attention %q, %k, %k causal(top_left) : !near, !near, !near
@@ -31,7 +31,8 @@ TEST(ReferenceTest, TakesOnlyWhatALaunchCanPass) {
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(kText, &context);
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(kFunctions, &context);
   ASSERT_TRUE(module);
   for (auto function : module->getOps<func::FuncOp>())
     for (StringRef chip : {"sm_90a", "gfx942"}) {

@@ -14,7 +14,6 @@
 
 using namespace mlir;
 using namespace attune;
-using namespace attune::tuning;
 
 namespace {
 /// Knobs that differ from a schedule of the kind that is fast.
@@ -54,9 +53,9 @@ struct AttentionModelTest : testing::Test {
                       {"producer-warps", 4}, {"q-in-registers", 0}};
     for (const auto &[knob, value] : changes)
       values[knob] = value;
-    Point point;
-    Space space = makeSpace(schedule::AttentionAttr::getSet());
-    for (const Knob &knob : space.getKnobs()) {
+    tuning::Point point;
+    tuning::Space space = tuning::makeSpace(schedule::AttentionAttr::getSet());
+    for (const tuning::Knob &knob : space.getKnobs()) {
       auto it = values.find(knob.name);
       point.push_back(it == values.end() ? knob.init : it->second);
     }
@@ -282,10 +281,11 @@ TEST_F(AttentionModelTest, AnyLegalScheduleHasATime) {
       TunableOpInterface op;
       module->walk([&](TunableOpInterface found) { op = found; });
       AttentionModel model(work, target);
-      Space space = makeSmallSpace(schedule::AttentionAttr::getSet(), number++);
-      LegalSpace legal =
-          findLegal(space, makeLegality(op.getRules(target).checkLegal));
-      auto check = [&](const Point &point) {
+      tuning::Space space =
+          tuning::makeSmallSpace(schedule::AttentionAttr::getSet(), number++);
+      tuning::LegalSpace legal = findLegal(
+          space, tuning::makeLegality(op.getRules(target).checkLegal));
+      auto check = [&](const tuning::Point &point) {
         double time = model.predict(
             AttentionKnobs([&](size_t place) { return point[place]; }),
             nullptr);
@@ -293,7 +293,7 @@ TEST_F(AttentionModelTest, AnyLegalScheduleHasATime) {
             << chip.str() << " " << shape << " " << space.toString(point);
       };
       ASSERT_FALSE(legal.points.empty()) << chip.str();
-      for (const Point &point : legal.points)
+      for (const tuning::Point &point : legal.points)
         check(point);
     }
   }

@@ -12,7 +12,7 @@
 
 using namespace attune;
 
-static constexpr int kRows = 128, kThreads = 256;
+static constexpr int kTileRows = 128, kThreads = 256;
 static constexpr int kAtomColumns = 64, kAtomRowBytes = 128;
 static constexpr int kStep = 16;
 
@@ -48,7 +48,8 @@ std::string ChainedMmasTest::makeKernel(int depth, int keys,
                                         llvm::StringRef type) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  int keyStart = kRows * depth * 2, valueStart = keyStart + keys * depth * 2;
+  int keyStart = kTileRows * depth * 2,
+      valueStart = keyStart + keys * depth * 2;
   int bytes = valueStart + keys * depth * 2;
   std::string scores = makeStruct(keys / 2), result = makeStruct(depth / 2);
   os << "llvm.mlir.global internal @memory() {addr_space = 3 : i32, alignment "
@@ -100,7 +101,8 @@ std::string ChainedMmasTest::makeKernel(int depth, int keys,
     // 32 bytes further within a swizzle atom, or on to the next one.
     int atom = k / kAtomColumns, within = k % kAtomColumns * 2;
     std::string at = std::to_string(k);
-    describe("q" + at, "q_start", atom * kRows * kAtomRowBytes + within, 16);
+    describe("q" + at, "q_start", atom * kTileRows * kAtomRowBytes + within,
+             16);
     describe("k" + at, "start", keyStart + atom * keys * kAtomRowBytes + within,
              16);
     os << "%s" << at << " = nvvm.wgmma.mma_async %q" << at << ", %k" << at
@@ -168,16 +170,16 @@ TEST_P(ChainedMmasTest, MultipliesTwice) {
   bool isBrain;
   std::tie(depth, keys, isBrain, seed) = GetParam();
   DataType type = isBrain ? DataType::BF16 : DataType::F16;
-  std::vector<uint16_t> image((kRows + 2 * keys) * depth);
+  std::vector<uint16_t> image((kTileRows + 2 * keys) * depth);
   auto fill = [&](int start, int rows, int (*element)(int, int)) {
     for (int row = 0; row < rows; ++row)
       for (int column = 0; column < depth; ++column)
         storeElement(type, &image[(start + place(rows, row, column)) / 2],
                      element(row, column));
   };
-  fill(0, kRows, query);
-  fill(kRows * depth * 2, keys, key);
-  fill((kRows + keys) * depth * 2, keys, value);
+  fill(0, kTileRows, query);
+  fill(kTileRows * depth * 2, keys, key);
+  fill((kTileRows + keys) * depth * 2, keys, value);
   std::vector<float> out(kThreads * depth / 2), sums(kThreads);
   buffers = {{image.data(), static_cast<int64_t>(image.size() * 2)},
              {out.data(), static_cast<int64_t>(out.size() * sizeof(float))},
@@ -185,8 +187,8 @@ TEST_P(ChainedMmasTest, MultipliesTwice) {
   llvm::Error error = run(makeKernel(depth, keys, isBrain ? "bf16" : "f16"),
                           "chain", kThreads, {}, seed);
   ASSERT_FALSE(error) << toString(std::move(error));
-  std::vector<int> scores(kRows * keys);
-  for (int row = 0; row < kRows; ++row)
+  std::vector<int> scores(kTileRows * keys);
+  for (int row = 0; row < kTileRows; ++row)
     for (int at = 0; at < keys; ++at)
       for (int k = 0; k < depth; ++k)
         scores[row * keys + at] += query(row, k) * key(at, k);

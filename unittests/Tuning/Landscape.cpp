@@ -12,7 +12,7 @@ using namespace attune::tuning;
 /// Places of the knobs.
 enum { BlockM, BlockN, NumWarps, Persistent, KStages, VStages, FirstSwitch };
 
-static Space makeSpace() {
+static Space makeKnobs() {
   auto count = [](std::string name, int64_t size) {
     Knob knob{std::move(name), 0, {}};
     for (int64_t i = 0; i < size; ++i)
@@ -106,7 +106,7 @@ struct Effects : Ranker {
 } // namespace
 
 Landscape::Landscape(uint64_t seed, bool isRanked)
-    : space(makeSpace()), points(findLegal(space, check).points) {
+    : space(makeKnobs()), points(findLegal(space, check).points) {
   Effects effects(seed, space);
   if (isRanked)
     scores = sortByScore(points, effects);

@@ -25,13 +25,13 @@ void PrintTo(const Fault &fault, std::ostream *os) {
 struct TunerFault : testing::TestWithParam<Fault> {};
 } // namespace
 
-static constexpr int64_t kCandidates = 8;
+static constexpr int64_t kNumCandidates = 8;
 
 static void checkSearch(const fake::Problem &problem, const Fault &fault,
                         int64_t victim) {
   llvm::Expected<Outcome> outcome = fake::search(problem, fake::makeSettings());
   ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
-  ASSERT_EQ(outcome->results.size(), size_t(kCandidates));
+  ASSERT_EQ(outcome->results.size(), size_t(kNumCandidates));
   for (const Result &result : outcome->results) {
     if (fake::getX(result) == victim) {
       EXPECT_EQ(result.status, fault.status)
@@ -62,7 +62,7 @@ TEST_P(TunerFault, CostsThatCandidateOnly) {
   for (int64_t victim : {0, 3, 5, 7}) {
     SCOPED_TRACE("candidate " + std::to_string(victim));
     fake::Problem problem;
-    problem.candidates = kCandidates;
+    problem.candidates = kNumCandidates;
     problem.faults[GetParam().stage + (":" + std::to_string(victim))] =
         GetParam().name;
     Clock::time_point start = Clock::now();
@@ -74,7 +74,7 @@ TEST_P(TunerFault, CostsThatCandidateOnly) {
         llvm::formatv("{0} at {1}: {2:F0} ms more than a search without faults",
                       GetParam().name, GetParam().stage,
                       1e3 * (std::chrono::duration<double>(taken).count() / 4 -
-                             search({.candidates = kCandidates}))));
+                             search({.candidates = kNumCandidates}))));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -171,7 +171,7 @@ TEST(TunerFaults, AProofThatAllFailEndsTheSearch) {
 
 TEST(TunerFaults, ABudgetOfTimeHoldsForCompilation) {
   fake::Problem problem;
-  for (int64_t x = 1; x < kCandidates; ++x)
+  for (int64_t x = 1; x < kNumCandidates; ++x)
     problem.faults["compile:" + std::to_string(x)] = "hang";
   fake::Settings settings = fake::makeSettings();
   settings.device = false;

@@ -38,14 +38,14 @@ static std::vector<Completion> waitFor(WorkerPool &pool, size_t count) {
 }
 
 namespace {
-struct Fault {
+struct PoolFault {
   const char *name;
   Kind kind;
   const char *message;
 };
-void PrintTo(const Fault &fault, std::ostream *os) { *os << fault.name; }
+void PrintTo(const PoolFault &fault, std::ostream *os) { *os << fault.name; }
 
-struct WorkerFault : testing::TestWithParam<Fault> {};
+struct WorkerFault : testing::TestWithParam<PoolFault> {};
 } // namespace
 
 TEST_P(WorkerFault, IsLabelledAndTheNextRequestWorks) {
@@ -70,21 +70,21 @@ TEST_P(WorkerFault, IsLabelledAndTheNextRequestWorks) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WorkerFault,
-    testing::Values(Fault{"segv", Kind::Crash, "signal 11"},
-                    Fault{"abort", Kind::Crash, "signal 6"},
-                    Fault{"exit-0", Kind::Crash, "without an answer"},
-                    Fault{"exit-3", Kind::Crash, "code 3"},
-                    Fault{"hang", Kind::Timeout, "limit of 1.0 s"},
-                    Fault{"wait-and-hang", Kind::Timeout, "limit of 1.0 s"},
-                    Fault{"ignore-signals-and-hang", Kind::Timeout,
-                          "limit of 1.0 s"},
-                    Fault{"close-wire", Kind::Crash, "killed"},
-                    Fault{"garbage", Kind::Crash, "ceci n'est pas"},
-                    Fault{"half-an-answer", Kind::Crash, "without an answer"},
-                    Fault{"wrong-id", Kind::Crash, "no answer"},
-                    Fault{"nan", Kind::Crash, "no answer"},
-                    Fault{"hog", Kind::OutOfMemory, "limit of 256 MiB"},
-                    Fault{"flood", Kind::Crash, "[...]"}),
+    testing::Values(
+        PoolFault{"segv", Kind::Crash, "signal 11"},
+        PoolFault{"abort", Kind::Crash, "signal 6"},
+        PoolFault{"exit-0", Kind::Crash, "without an answer"},
+        PoolFault{"exit-3", Kind::Crash, "code 3"},
+        PoolFault{"hang", Kind::Timeout, "limit of 1.0 s"},
+        PoolFault{"wait-and-hang", Kind::Timeout, "limit of 1.0 s"},
+        PoolFault{"ignore-signals-and-hang", Kind::Timeout, "limit of 1.0 s"},
+        PoolFault{"close-wire", Kind::Crash, "killed"},
+        PoolFault{"garbage", Kind::Crash, "ceci n'est pas"},
+        PoolFault{"half-an-answer", Kind::Crash, "without an answer"},
+        PoolFault{"wrong-id", Kind::Crash, "no answer"},
+        PoolFault{"nan", Kind::Crash, "no answer"},
+        PoolFault{"hog", Kind::OutOfMemory, "limit of 256 MiB"},
+        PoolFault{"flood", Kind::Crash, "[...]"}),
     [](const auto &info) {
       std::string name = info.param.name;
       std::replace(name.begin(), name.end(), '-', '_');

@@ -20,6 +20,9 @@
 
 namespace attune::tuning {
 
+/// Inputs of every candidate are the same, in this search and in the next one.
+inline constexpr uint64_t kInputSeed = 1;
+
 /// The point of a set that a request names, knob by knob; nothing where a knob
 /// has no value or one that is not of its domain.
 std::optional<Point> readSchedule(const KnobSet &set,

@@ -7,6 +7,7 @@
 
 #include "BlockLists.h"
 #include "Lanes.h"
+#include "Views.h"
 #include "attune/Conversion/RegionClone.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -56,10 +57,6 @@ private:
   BlockLists lists;
 };
 } // namespace
-
-static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
 
 static Value literal(ImplicitLocOpBuilder &b, int32_t value) {
   return arith::ConstantIntOp::create(b, value, 32);

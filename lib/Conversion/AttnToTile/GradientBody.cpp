@@ -25,8 +25,6 @@ using namespace mlir;
 using namespace attune;
 using tile::TileType;
 
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 SmallVector<tensor::ExtractOp, 1>
 GradientBuilder::findTiles(tile::TargetAttr target) {
   SmallVector<tensor::ExtractOp, 1> found;
@@ -171,16 +169,15 @@ Value GradientBuilder::loadShifts(int64_t rows, Value first) {
   // weights add, unless a score region makes them infinite.
   if (!op.hasScore() || (ownsKeys && lastBox))
     return shifts;
-  return b.map(cast<TileType>(shifts.getType()), shifts,
-               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 Value query =
-                     arith::AddIOp::create(inner, loc, first, args[1]);
-                 Value exists = arith::CmpIOp::create(
-                     inner, loc, arith::CmpIPredicate::slt, query, seqQ);
-                 return arith::SelectOp::create(
-                     inner, loc, exists, args[0],
-                     TileBuilder::constant(inner, loc, -kInfinity));
-               });
+  return b.map(
+      cast<TileType>(shifts.getType()), shifts,
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        Value query = arith::AddIOp::create(inner, loc, first, args[1]);
+        Value exists = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::slt, query, seqQ);
+        return arith::SelectOp::create(inner, loc, exists, args[0],
+                                       constantF32(inner, loc, -kInfinity));
+      });
 }
 
 Value GradientBuilder::loadDeltas(int64_t rows, Value first) {
@@ -374,7 +371,7 @@ void GradientBuilder::finish(Value sums, Value gradient, double factor) {
           Value exists = arith::CmpIOp::create(
               inner, loc, arith::CmpIPredicate::slt, row, getRows(dim).length);
           return arith::SelectOp::create(inner, loc, exists, args[0],
-                                         TileBuilder::constant(inner, loc, 0));
+                                         constantF32(inner, loc, 0));
         });
   Value scaled = scaleToOperand(b, sums, op.getElementType(), factor);
   Value rows = viewHeads(b, op.getOrder(), gradient, getBatch(dim), headOwned);

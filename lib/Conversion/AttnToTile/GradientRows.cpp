@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
@@ -116,8 +117,7 @@ Value attune::scaleToOperand(TileBuilder &b, Value tile, Type element,
                  Value product = args[0];
                  if (factor != 1)
                    product = arith::MulFOp::create(
-                       inner, loc, product,
-                       TileBuilder::constant(inner, loc, factor));
+                       inner, loc, product, constantF32(inner, loc, factor));
                  if (element.isF32())
                    return product;
                  return arith::TruncFOp::create(inner, loc, element, product);
@@ -153,18 +153,17 @@ struct OwnRows {
 
 /// What scores are lessened by, in powers of two.
 static Value makeShifts(TileBuilder &b, Value lse) {
-  constexpr double kLog2E = 1.4426950408889634074;
   return b.map(cast<TileType>(lse.getType()), lse,
                [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
                  auto constant = [&](double value) {
-                   return TileBuilder::constant(inner, loc, value);
+                   return constantF32(inner, loc, value);
                  };
                  // A query that sees nothing has scores of -inf alone.
                  Value isEmpty = arith::CmpFOp::create(
                      inner, loc, arith::CmpFPredicate::OEQ, args[0],
                      constant(-std::numeric_limits<double>::infinity()));
-                 Value scaled = arith::MulFOp::create(inner, loc, args[0],
-                                                      constant(-kLog2E));
+                 Value scaled = arith::MulFOp::create(
+                     inner, loc, args[0], constant(-llvm::numbers::log2e));
                  return arith::SelectOp::create(inner, loc, isEmpty,
                                                 constant(0), scaled);
                });

@@ -7,16 +7,10 @@
 #include "OnlineSoftmax.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
-
-static constexpr double kLog2E = 1.4426950408889634074;
-static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-static Value constantF32(OpBuilder &builder, Location loc, double value) {
-  return TileBuilder::constant(builder, loc, value);
-}
 
 static Value extendToF32(OpBuilder &builder, Location loc, Value value) {
   if (value.getType().isF32())
@@ -176,8 +170,8 @@ Value GradientBuilder::makeScores(Value products, VisitedBlocks &blocks,
 
 Value GradientBuilder::makeWeights(Value scores, Value shifts, Value first) {
   double unit = OnlineSoftmax::takesUnscaled(op)
-                    ? op.getEffectiveScale() * kLog2E
-                    : kLog2E;
+                    ? op.getEffectiveScale() * llvm::numbers::log2e
+                    : llvm::numbers::log2e;
   return b.map(
       scoreType, {scores, broadcast(shifts)},
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {

@@ -31,8 +31,6 @@ using namespace mlir;
 using namespace attune;
 using tile::TileType;
 
-static constexpr double kLowest = -std::numeric_limits<double>::infinity();
-
 namespace {
 
 class BodyBuilder {
@@ -262,8 +260,7 @@ Value BodyBuilder::applyScore(Value scores, const KeySource::Block &block) {
         if (takesUnscaled)
           return score;
         auto scaled = arith::MulFOp::create(
-            inner, loc, score,
-            TileBuilder::constant(inner, loc, op.getEffectiveScale()));
+            inner, loc, score, constantF32(inner, loc, op.getEffectiveScale()));
         if (!hasRegion)
           return scaled;
         // With additions of the region that may be, too.
@@ -316,9 +313,8 @@ Value BodyBuilder::applyMask(Value scores, const KeySource::Block &block,
                   ? arith::AndIOp::create(inner, loc, keep, visible).getResult()
                   : visible;
         }
-        return arith::SelectOp::create(
-            inner, loc, keep, args[0],
-            TileBuilder::constant(inner, loc, kLowest));
+        return arith::SelectOp::create(inner, loc, keep, args[0],
+                                       constantF32(inner, loc, -kInfinity));
       });
 }
 
@@ -425,9 +421,8 @@ void BodyBuilder::finish(SoftmaxState state) {
           if (!at.sharers)
             return sink;
           // It counts once.
-          return arith::SelectOp::create(
-              inner, loc, at.sharers->isFirst, sink,
-              TileBuilder::constant(inner, loc, kLowest));
+          return arith::SelectOp::create(inner, loc, at.sharers->isFirst, sink,
+                                         constantF32(inner, loc, -kInfinity));
         },
         state);
   auto getFactor = [&](OpBuilder &inner, Location loc, ValueRange args) {
@@ -445,7 +440,9 @@ void BodyBuilder::finish(SoftmaxState state) {
     if (operands.resultScales)
       part = round(part, element, operands.resultScales);
   }
-  auto getLogs = [&] { return clearBehind(softmax.logSumExp(state), kLowest); };
+  auto getLogs = [&] {
+    return clearBehind(softmax.logSumExp(state), -kInfinity);
+  };
   if (at.sharers)
     return storeShare(columns, getLogs());
   bool isPart = schedule.getSplitK() != 1;

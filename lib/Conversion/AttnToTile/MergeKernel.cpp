@@ -24,10 +24,10 @@ static constexpr int64_t kMergeRows = 4;
 namespace {
 /// The rows of a workgroup of a kernel that merges alone: of one head, or of
 /// heads where these have one query each.
-class OwnRows {
+class OutputRows {
 public:
-  OwnRows(OpBuilder &builder, Location loc, StringRef order, Value output,
-          Value queryLengths, int64_t rows, int64_t columns)
+  OutputRows(OpBuilder &builder, Location loc, StringRef order, Value output,
+             Value queryLengths, int64_t rows, int64_t columns)
       : b(loc, builder), order(order), output(output) {
     own.rows = rows;
     own.columns = columns;
@@ -62,7 +62,7 @@ static bool areAlongHeads(Value output, StringRef order) {
              .getDimSize(static_cast<int64_t>(order.find('s'))) == 1;
 }
 
-void OwnRows::locate() {
+void OutputRows::locate() {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, value);
   };
@@ -80,7 +80,7 @@ void OwnRows::locate() {
   own.sharedHead = alongHeads ? own.first : head;
 }
 
-MergeRows OwnRows::get() {
+MergeRows OutputRows::get() {
   own.viewRows = [this](ImplicitLocOpBuilder &at, StringRef dims, Value buffer,
                         Value batch) {
     std::optional<int64_t> heads;
@@ -197,8 +197,8 @@ void attune::addMergeKernel(attn::AttentionOp op, KernelOutliner &outliner,
   operands.output = kernel.addArgument(results.output);
   if (results.lse)
     operands.lse = kernel.addArgument(results.lse);
-  OwnRows own(kernel.getBody(), op.getLoc(), op.getOrder(), operands.output,
-              queryLengths, rows, sizes.headDimV);
+  OutputRows own(kernel.getBody(), op.getLoc(), op.getOrder(), operands.output,
+                 queryLengths, rows, sizes.headDimV);
   buildMerge(kernel.getBody(), op.getLoc(), op.getOrder(), operands, own.get());
   setLaunch(kernel, results.output, op.getOrder(), rows, rows * lanes);
 }
@@ -235,8 +235,8 @@ void attune::outlineMerge(attn::MergeOp op, tile::TargetAttr target,
           lanesOfRow = std::min(columns / run, lanes);
   int64_t warps = op.getScheduleAttr().getNumWarps(),
           rows = warps * (lanes / lanesOfRow);
-  OwnRows own(kernel.getBody(), op.getLoc(), op.getOrder(), operands.output,
-              /*queryLengths=*/Value(), rows, columns);
+  OutputRows own(kernel.getBody(), op.getLoc(), op.getOrder(), operands.output,
+                 /*queryLengths=*/Value(), rows, columns);
   buildMerge(kernel.getBody(), op.getLoc(), op.getOrder(), operands, own.get());
   setLaunch(kernel, output, op.getOrder(), rows, warps * lanes);
   outliner.finish();

@@ -15,15 +15,12 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace attune;
 using tile::TileType;
-
-static constexpr double kLog2E = 1.4426950408889634074;
-static constexpr double kLn2 = 0.69314718055994530942;
-static constexpr double kLowest = -std::numeric_limits<double>::infinity();
 
 namespace {
 class MergeBuilder {
@@ -104,64 +101,63 @@ MergeBuilder::Part MergeBuilder::loadPart(const KeyParts &part, Value batch,
                  view, ValueRange{own.first, constant(0)});
   loaded.log = loadLog(part, batch);
   if (exists)
-    loaded.log =
-        b.map(rowType, loaded.log,
-              [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                return arith::SelectOp::create(
-                    inner, loc, exists, args[0],
-                    TileBuilder::constant(inner, loc, kLowest));
-              });
+    loaded.log = b.map(
+        rowType, loaded.log,
+        [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+          return arith::SelectOp::create(inner, loc, exists, args[0],
+                                         constantF32(inner, loc, -kInfinity));
+        });
   return loaded;
 }
 
 static Value isLowest(OpBuilder &inner, Location loc, Value x) {
   return arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, x,
-                               TileBuilder::constant(inner, loc, kLowest));
+                               constantF32(inner, loc, -kInfinity));
 }
 
 Value MergeBuilder::finite(Value x) {
-  return b.map(rowType, x,
-               [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 return arith::SelectOp::create(
-                     inner, loc, isLowest(inner, loc, args[0]),
-                     TileBuilder::constant(inner, loc, 0), args[0]);
-               });
-}
-
-Value MergeBuilder::weigh(Value x, Value shift) {
   return b.map(
-      rowType, {x, shift},
-      [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value difference = arith::SubFOp::create(inner, loc, args[0], args[1]);
-        Value exponent = arith::MulFOp::create(
-            inner, loc, difference, TileBuilder::constant(inner, loc, kLog2E));
-        return math::Exp2Op::create(inner, loc, exponent,
-                                    arith::FastMathFlags::afn);
+      rowType, x, [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        return arith::SelectOp::create(inner, loc,
+                                       isLowest(inner, loc, args[0]),
+                                       constantF32(inner, loc, 0), args[0]);
       });
 }
 
-Value MergeBuilder::loadSinks() {
-  return b.map(rowType, ValueRange(),
-               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-                 auto [head, query] = own.locate(inner, loc, args[0]);
-                 Value sink =
-                     memref::LoadOp::create(inner, loc, operands.sinks, head);
-                 if (!own.length)
-                   return sink;
-                 // Queries that are not there have no sink either.
-                 Value exists = arith::CmpIOp::create(
-                     inner, loc, arith::CmpIPredicate::slt, query, own.length);
-                 return arith::SelectOp::create(
-                     inner, loc, exists, sink,
-                     TileBuilder::constant(inner, loc, kLowest));
+Value MergeBuilder::weigh(Value x, Value shift) {
+  return b.map(rowType, {x, shift},
+               [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 Value difference =
+                     arith::SubFOp::create(inner, loc, args[0], args[1]);
+                 Value exponent = arith::MulFOp::create(
+                     inner, loc, difference,
+                     constantF32(inner, loc, llvm::numbers::log2e));
+                 return math::Exp2Op::create(inner, loc, exponent,
+                                             arith::FastMathFlags::afn);
                });
+}
+
+Value MergeBuilder::loadSinks() {
+  return b.map(
+      rowType, ValueRange(),
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        auto [head, query] = own.locate(inner, loc, args[0]);
+        Value sink = memref::LoadOp::create(inner, loc, operands.sinks, head);
+        if (!own.length)
+          return sink;
+        // Queries that are not there have no sink either.
+        Value exists = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::slt, query, own.length);
+        return arith::SelectOp::create(inner, loc, exists, sink,
+                                       constantF32(inner, loc, -kInfinity));
+      });
 }
 
 Value MergeBuilder::addPart(Value sum, Value weight, Value part) {
   return b.map(
       tileType, {sum, b.broadcast(weight, tileType), part},
       [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value zero = TileBuilder::constant(inner, loc, 0);
+        Value zero = constantF32(inner, loc, 0);
         Value isEmpty = arith::CmpFOp::create(
             inner, loc, arith::CmpFPredicate::OEQ, args[1], zero);
         Value element = args[2];
@@ -179,7 +175,7 @@ void MergeBuilder::store(Value sum, Value total, Value shift) {
   Value result = b.map(
       tileType.withElementType(element), {sum, b.broadcast(total, tileType)},
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value zero = TileBuilder::constant(inner, loc, 0);
+        Value zero = constantF32(inner, loc, 0);
         Value isEmpty = arith::CmpFOp::create(
             inner, loc, arith::CmpFPredicate::OEQ, args[1], zero);
         Value quotient = arith::DivFOp::create(inner, loc, args[0], args[1]);
@@ -211,7 +207,7 @@ void MergeBuilder::store(Value sum, Value total, Value shift) {
             [](OpBuilder &inner, Location loc, ValueRange args) -> Value {
               Value log = arith::MulFOp::create(
                   inner, loc, math::Log2Op::create(inner, loc, args[1]),
-                  TileBuilder::constant(inner, loc, kLn2));
+                  constantF32(inner, loc, llvm::numbers::ln2));
               return arith::AddFOp::create(inner, loc, args[0], log);
             });
   tile::StoreOp::create(b, lse, own.viewNumbers(b, operands.lse, own.batch),
@@ -282,18 +278,18 @@ MergeBuilder::State MergeBuilder::addInTurn(Value sinks) {
     return loop.getResults();
   };
   State state;
-  state.log =
-      visit(std::gcd(operands.numSplits, kMostLogs), b.fill(rowType, kLowest),
-            [&](ArrayRef<KeyParts> parts, ValueRange before) {
-              SmallVector<Value> logs;
-              for (const KeyParts &part : parts)
-                logs.push_back(loadLog(part, own.batch));
-              Value largest = before.front();
-              for (Value log : logs)
-                largest = takeLarger(largest, log);
-              return SmallVector<Value>{largest};
-            })
-          .front();
+  state.log = visit(std::gcd(operands.numSplits, kMostLogs),
+                    b.fill(rowType, -kInfinity),
+                    [&](ArrayRef<KeyParts> parts, ValueRange before) {
+                      SmallVector<Value> logs;
+                      for (const KeyParts &part : parts)
+                        logs.push_back(loadLog(part, own.batch));
+                      Value largest = before.front();
+                      for (Value log : logs)
+                        largest = takeLarger(largest, log);
+                      return SmallVector<Value>{largest};
+                    })
+                  .front();
   if (sinks)
     state.log = takeLarger(state.log, sinks);
   Value shift = finite(state.log);
@@ -329,7 +325,7 @@ MergeBuilder::State MergeBuilder::addSlots(Value count) {
       std::clamp<int64_t>(kElements / tileType.getShape()[1], 1, kMost);
   const KeyParts &slots = operands.parts.front();
   Value first = arith::AddIOp::create(b, own.batch, loadSharers(0));
-  State initial{b.fill(rowType, kLowest), b.fill(rowType, 0),
+  State initial{b.fill(rowType, -kInfinity), b.fill(rowType, 0),
                 b.fill(tileType, 0)};
   auto loop =
       scf::ForOp::create(b, constant(0), count, constant(width),

@@ -23,7 +23,7 @@ static Value map(TileBuilder &b, Type type, ValueRange inputs, Body body) {
 }
 
 static Value number(ImplicitLocOpBuilder &inner, double value) {
-  return TileBuilder::constant(inner, inner.getLoc(), value);
+  return constantF32(inner, inner.getLoc(), value);
 }
 
 Value attune::findAmounts(TileBuilder &b, Value rows) {

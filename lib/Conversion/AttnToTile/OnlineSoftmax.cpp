@@ -21,22 +21,15 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attune;
 using tile::TileType;
 
-static constexpr double kLog2E = 1.4426950408889634074;
-static constexpr double kLn2 = 0.69314718055994530942;
-static constexpr double kLowest = -std::numeric_limits<double>::infinity();
-
-Value TileBuilder::constant(OpBuilder &builder, Location loc, double value) {
+Value attune::constantF32(OpBuilder &builder, Location loc, double value) {
   return arith::ConstantOp::create(builder, loc,
                                    builder.getF32FloatAttr(value));
-}
-
-static Value constantF32(OpBuilder &builder, Location loc, double value) {
-  return TileBuilder::constant(builder, loc, value);
 }
 
 static Value maximum(OpBuilder &inner, Location loc, ValueRange args) {
@@ -105,9 +98,8 @@ void OnlineSoftmax::foldIntoNextFactor(OpBuilder &builder,
     return;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(next);
-  Value both =
-      TileBuilder::constant(builder, next.getLoc(),
-                            first.convertToDouble() * second.convertToDouble());
+  Value both = constantF32(builder, next.getLoc(),
+                           first.convertToDouble() * second.convertToDouble());
   next->setOperand(other, both);
   use.set(scaled.getLhs());
   scaled.erase();
@@ -117,8 +109,8 @@ void OnlineSoftmax::foldIntoNextFactor(OpBuilder &builder,
 /// 2.
 static double getUnit(attn::AttentionOp op) {
   if (OnlineSoftmax::takesUnscaled(op))
-    return op.getEffectiveScale() * kLog2E;
-  return getLastFactor(op).value_or(1) * kLog2E;
+    return op.getEffectiveScale() * llvm::numbers::log2e;
+  return getLastFactor(op).value_or(1) * llvm::numbers::log2e;
 }
 
 /// The power of 2 at or below the largest number of a type of 8 bits; 0 of
@@ -188,7 +180,7 @@ Value OnlineSoftmax::getMostGrowth(OpBuilder &inner, Location loc) const {
 }
 
 SoftmaxState OnlineSoftmax::start() {
-  SoftmaxState state{b.fill(rowType, kLowest), b.fill(sumType, 0)};
+  SoftmaxState state{b.fill(rowType, -kInfinity), b.fill(sumType, 0)};
   for (size_t i = 0; i < parts.size(); ++i)
     state.accs.push_back(b.fill(accType, 0));
   if (raisesApart)
@@ -258,7 +250,7 @@ Value OnlineSoftmax::getShift(Value max) {
       [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
         Value none =
             arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
-                                  args[0], constantF32(inner, loc, kLowest));
+                                  args[0], constantF32(inner, loc, -kInfinity));
         Value scaled = arith::MulFOp::create(
             inner, loc, args[0], readUnit(inner, loc, /*isNegative=*/true));
         return arith::SelectOp::create(inner, loc, none,
@@ -466,17 +458,18 @@ void OnlineSoftmax::takeSink(TileBuilder::Body logit, SoftmaxState &state) {
   Value scores =
       b.map(rowType, {},
             [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-              Value exponent =
-                  arith::MulFOp::create(inner, loc, logit(inner, loc, args),
-                                        constantF32(inner, loc, kLog2E));
+              Value exponent = arith::MulFOp::create(
+                  inner, loc, logit(inner, loc, args),
+                  constantF32(inner, loc, llvm::numbers::log2e));
               return arith::DivFOp::create(inner, loc, exponent,
                                            readUnit(inner, loc));
             });
   Value max = b.map(rowType, {state.max, scores}, maximum);
   auto weigh = [&](OpBuilder &inner, Location loc, Value score,
                    Value maximum) -> Value {
-    Value none = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
-                                       score, constantF32(inner, loc, kLowest));
+    Value none =
+        arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, score,
+                              constantF32(inner, loc, -kInfinity));
     Value difference = arith::SubFOp::create(inner, loc, score, maximum);
     Value exponent =
         arith::MulFOp::create(inner, loc, difference, readUnit(inner, loc));
@@ -592,9 +585,9 @@ Value OnlineSoftmax::logSumExp(const SoftmaxState &state) {
         Value scaled =
             arith::MulFOp::create(inner, loc, args[0], readUnit(inner, loc));
         Value shifted = arith::AddFOp::create(inner, loc, scaled, log);
-        Value natural = arith::MulFOp::create(inner, loc, shifted,
-                                              constantF32(inner, loc, kLn2));
+        Value natural = arith::MulFOp::create(
+            inner, loc, shifted, constantF32(inner, loc, llvm::numbers::ln2));
         return arith::SelectOp::create(
-            inner, loc, empty, constantF32(inner, loc, kLowest), natural);
+            inner, loc, empty, constantF32(inner, loc, -kInfinity), natural);
       });
 }

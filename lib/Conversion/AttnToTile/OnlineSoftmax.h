@@ -8,8 +8,15 @@
 #include "KernelBody.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <limits>
 
 namespace attune {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A scalar, also inside of a map.
+mlir::Value constantF32(mlir::OpBuilder &builder, mlir::Location loc,
+                        double value);
 
 /// Makes ops on tiles of f32, all at one location.
 class TileBuilder : public mlir::ImplicitLocOpBuilder {
@@ -29,11 +36,9 @@ public:
   /// Each row times a number.
   mlir::Value scaleRows(mlir::Value tile, mlir::Value factors);
   mlir::Value fill(tile::TileType type, double value) {
-    return tile::FillOp::create(*this, type, constant(*this, getLoc(), value));
+    return tile::FillOp::create(*this, type,
+                                constantF32(*this, getLoc(), value));
   }
-  /// A scalar, also inside of a map.
-  static mlir::Value constant(mlir::OpBuilder &builder, mlir::Location loc,
-                              double value);
 };
 
 /// What is computed for the numbers of a row and a column of a block, if there

@@ -140,10 +140,9 @@ KeyRows OperandFactors::read(TileBuilder &b, const KeySource::Block &block,
           Value isFinite = arith::CmpFOp::create(
               inner, loc, arith::CmpFPredicate::OLE,
               math::AbsFOp::create(inner, loc, number),
-              TileBuilder::constant(inner, loc,
-                                    std::numeric_limits<float>::max()));
+              constantF32(inner, loc, std::numeric_limits<float>::max()));
           return arith::SelectOp::create(inner, loc, isFinite, number,
-                                         TileBuilder::constant(inner, loc, 0));
+                                         constantF32(inner, loc, 0));
         });
   };
   return {readRow(key, key.buffer, /*ofWeights=*/false),
@@ -178,13 +177,13 @@ Value OperandFactors::getZeroOfWeight(OpBuilder &inner, Location loc,
                                       Value column) const {
   if (variesByKey(value))
     return loadOfKey(inner, loc, value, value.zeros, block, column);
-  return TileBuilder::constant(inner, loc, 1);
+  return constantF32(inner, loc, 1);
 }
 
 Value OperandFactors::getZeroOfResult(OpBuilder &inner, Location loc,
                                       Value column) const {
   if (variesByKey(value))
-    return TileBuilder::constant(inner, loc, 1);
+    return constantF32(inner, loc, 1);
   return loadOfResult(inner, loc, value.zeros, column);
 }
 

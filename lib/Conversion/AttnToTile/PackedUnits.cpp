@@ -27,9 +27,9 @@ static Value selectUnit(OpBuilder &inner, Location loc, TileType type,
       arith::ConstantIndexOp::create(inner, loc, type.getShape()[1] / 2);
   Value isLower = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult,
                                         column, half);
-  return arith::SelectOp::create(
-      inner, loc, isLower, TileBuilder::constant(inner, loc, get(units[0])),
-      TileBuilder::constant(inner, loc, get(units[1])));
+  return arith::SelectOp::create(inner, loc, isLower,
+                                 constantF32(inner, loc, get(units[0])),
+                                 constantF32(inner, loc, get(units[1])));
 }
 
 /// Each element times what `get` gives for the unit of its column.
@@ -78,14 +78,13 @@ Value attune::addCounts(TileBuilder &b, Value weights, Value counts) {
 Value attune::dropUnits(TileBuilder &b, Value sums, Value counts,
                         ArrayRef<int64_t> units) {
   auto type = cast<TileType>(sums.getType());
-  return b.map(
-      type, {sums, b.broadcast(counts, type)},
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value unit =
-            selectUnit(inner, loc, type, args.back(), units,
-                       [](int64_t exponent) { return power(-exponent); });
-        Value more = arith::MulFOp::create(
-            inner, loc, args[1], TileBuilder::constant(inner, loc, -kMore));
-        return math::FmaOp::create(inner, loc, args[0], unit, more);
-      });
+  return b.map(type, {sums, b.broadcast(counts, type)},
+               [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+                 Value unit = selectUnit(
+                     inner, loc, type, args.back(), units,
+                     [](int64_t exponent) { return power(-exponent); });
+                 Value more = arith::MulFOp::create(
+                     inner, loc, args[1], constantF32(inner, loc, -kMore));
+                 return math::FmaOp::create(inner, loc, args[0], unit, more);
+               });
 }

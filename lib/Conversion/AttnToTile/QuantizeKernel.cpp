@@ -104,7 +104,7 @@ private:
                  });
   }
   static Value number(ImplicitLocOpBuilder &inner, double value) {
-    return TileBuilder::constant(inner, inner.getLoc(), value);
+    return constantF32(inner, inner.getLoc(), value);
   }
 
   TileBuilder b;

@@ -57,28 +57,28 @@ Value attune::hideBeyond(TileBuilder &b, Value scores,
   b.setInsertionPointToStart(branch.thenBlock());
   scf::YieldOp::create(b, scores);
   b.setInsertionPointToStart(branch.elseBlock());
-  Value hidden = b.map(
-      type, scores,
-      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
-        Value score = args[0];
-        for (const Reach &reach : reaches) {
-          Value position = arith::AddIOp::create(inner, loc, reach.first,
-                                                 args[1 + reach.dim]);
-          auto keepIf = [&](arith::CmpIPredicate predicate, Value bound) {
-            if (!bound)
-              return;
-            Value exists =
-                arith::CmpIOp::create(inner, loc, predicate, position, bound);
-            score = arith::SelectOp::create(
-                inner, loc, exists, score,
-                TileBuilder::constant(
-                    inner, loc, -std::numeric_limits<double>::infinity()));
-          };
-          keepIf(arith::CmpIPredicate::slt, reach.length);
-          keepIf(arith::CmpIPredicate::sge, reach.least);
-        }
-        return score;
-      });
+  Value hidden =
+      b.map(type, scores,
+            [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+              Value score = args[0];
+              for (const Reach &reach : reaches) {
+                Value position = arith::AddIOp::create(inner, loc, reach.first,
+                                                       args[1 + reach.dim]);
+                auto keepIf = [&](arith::CmpIPredicate predicate, Value bound) {
+                  if (!bound)
+                    return;
+                  Value exists = arith::CmpIOp::create(inner, loc, predicate,
+                                                       position, bound);
+                  score = arith::SelectOp::create(
+                      inner, loc, exists, score,
+                      constantF32(inner, loc,
+                                  -std::numeric_limits<double>::infinity()));
+                };
+                keepIf(arith::CmpIPredicate::slt, reach.length);
+                keepIf(arith::CmpIPredicate::sge, reach.least);
+              }
+              return score;
+            });
   scf::YieldOp::create(b, hidden);
   return branch.getResult(0);
 }

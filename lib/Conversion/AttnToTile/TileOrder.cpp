@@ -4,6 +4,7 @@
 // is that of FlashAttention-3's scheduler (Shah et al., 2024).
 
 #include "TileOrder.h"
+#include "Views.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -13,10 +14,6 @@
 
 using namespace mlir;
 using namespace attune;
-
-static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
 
 static Value reversed(ImplicitLocOpBuilder &b, Value index, Value count) {
   Value last = b.createOrFold<arith::SubIOp>(count, constant(b, 1));

@@ -12,10 +12,6 @@
 using namespace mlir;
 using namespace attune;
 
-static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
-
 Value attune::viewHeads(ImplicitLocOpBuilder &b, StringRef order, Value buffer,
                         Value batch, Value headIndex,
                         std::optional<int64_t> heads) {

@@ -7,9 +7,15 @@
 #define ATTUNE_LIB_CONVERSION_ATTNTOTILE_VIEWS_H
 
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace attune {
+
+/// An index.
+inline mlir::Value constant(mlir::ImplicitLocOpBuilder &b, int64_t value) {
+  return mlir::arith::ConstantIndexOp::create(b, value);
+}
 
 /// The 2-D [rows, head size] view of `heads` heads of a buffer whose dimensions
 /// have these letters, whatever their order. More than one must be adjacent, or

@@ -4,6 +4,7 @@
 // that are given or that another kernel has made.
 
 #include "VisitedBlocks.h"
+#include "Views.h"
 #include "attune/Conversion/RegionClone.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,10 +13,6 @@
 
 using namespace mlir;
 using namespace attune;
-
-static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
 
 Value VisitedBlocks::maskStep(
     ImplicitLocOpBuilder &b, Value step, Value scores,

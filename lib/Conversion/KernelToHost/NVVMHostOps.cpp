@@ -180,7 +180,7 @@ static void addClusterBarrier(HostOps &ops, StringRef function,
   });
 }
 
-static void populateRegisters(HostOps &ops) {
+static void populateSpecialRegisters(HostOps &ops) {
   ops.addFields<NVVM::ThreadIdXOp, NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>(
       offsetof(HostThread, threadId));
   ops.addFields<NVVM::BlockIdXOp, NVVM::BlockIdYOp, NVVM::BlockIdZOp>(
@@ -202,7 +202,7 @@ static void populateRegisters(HostOps &ops) {
 }
 
 void attune::populateNVVMHostOps(HostOps &ops) {
-  populateRegisters(ops);
+  populateSpecialRegisters(ops);
   ops.addCall<NVVM::Barrier0Op>("attuneHostBarrier", {0, 0, 1});
   ops.add<NVVM::BarrierOp>(rewriteBarrier);
   ops.add<NVVM::BarrierArriveOp>(

@@ -70,7 +70,7 @@ static void addNarrowing(HostOps &ops, HostElementType type) {
   });
 }
 
-static void addFloat8Mmas(HostOps &ops) {
+static void addFloat8Ops(HostOps &ops) {
   constexpr HostElementType kFP8 = kHostF8E4M3FN, kBF8 = kHostF8E5M2;
   addNarrowing<ROCDL::CvtPkFp8F32Op>(ops, kFP8);
   addNarrowing<ROCDL::CvtPkBf8F32Op>(ops, kBF8);
@@ -135,7 +135,7 @@ static void populateCopies(HostOps &ops) {
   });
 }
 
-static void populateRegisters(HostOps &ops) {
+static void populatePlaces(HostOps &ops) {
   ops.addFields<ROCDL::ThreadIdXOp, ROCDL::ThreadIdYOp, ROCDL::ThreadIdZOp>(
       offsetof(HostThread, threadId));
   ops.addFields<ROCDL::BlockIdXOp, ROCDL::BlockIdYOp, ROCDL::BlockIdZOp>(
@@ -146,7 +146,7 @@ static void populateRegisters(HostOps &ops) {
 }
 
 void attune::populateROCDLHostOps(HostOps &ops) {
-  populateRegisters(ops);
+  populatePlaces(ops);
   ops.addCall<ROCDL::BarrierOp>("attuneHostBarrier", {0, 0, 1});
   ops.addCall<ROCDL::SBarrierOp>("attuneHostBarrier", {0, 0, 1});
   // Who waits has signaled.
@@ -183,7 +183,7 @@ void attune::populateROCDLHostOps(HostOps &ops) {
   addMfma<ROCDL::mfma_f32_32x32x16_bf16>(ops, 32, 16, kHostBF16);
   addWmma<ROCDL::wmma_f32_16x16x16_f16>(ops, kHostF16);
   addWmma<ROCDL::wmma_f32_16x16x16_bf16>(ops, kHostBF16);
-  addFloat8Mmas(ops);
+  addFloat8Ops(ops);
   ops.addIntrinsic("llvm.amdgcn.exp2", rewriteMath<LLVM::Exp2Op>);
   // The instruction behind it is v_log_f32, a logarithm to base 2.
   ops.addIntrinsic("llvm.amdgcn.log", rewriteMath<LLVM::Log2Op>);

@@ -32,8 +32,8 @@ static int getDepth(HostElementType type) {
   return type == kHostF16 || type == kHostBF16 ? 16 : 32;
 }
 
-static LogicalResult rewriteMma(NVVM::WgmmaMmaAsyncOp op,
-                                HostRewriter &rewriter) {
+static LogicalResult rewriteWarpgroupMma(NVVM::WgmmaMmaAsyncOp op,
+                                         HostRewriter &rewriter) {
   auto shape = op.getShape();
   std::optional<HostElementType> type = getHostType(op.getTypeA());
   auto registers = cast<LLVM::LLVMStructType>(op.getType()).getBody();
@@ -157,7 +157,7 @@ void attune::prepareMmas(LLVM::LLVMFuncOp function, HostRewriter &rewriter) {
 
 void attune::populateWarpgroupHostOps(HostOps &ops) {
   ops.addCall<NVVM::WgmmaFenceAlignedOp>("attuneHostFenceMmas");
-  ops.add<NVVM::WgmmaMmaAsyncOp>(rewriteMma);
+  ops.add<NVVM::WgmmaMmaAsyncOp>(rewriteWarpgroupMma);
   ops.add<wgmma::MmaAsyncOp>(rewriteRegisterMma);
   ops.add<wgmma::WaitGroupOp>(rewriteWait);
   ops.addCall<NVVM::WgmmaGroupSyncAlignedOp>("attuneHostCommitMmas");

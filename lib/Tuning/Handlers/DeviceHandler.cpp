@@ -78,8 +78,6 @@ private:
 };
 } // namespace
 
-/// Inputs of every candidate are the same, in this search and in the next one.
-static constexpr uint64_t kSeed = 1;
 /// With so many classes of inputs a candidate is verified before it is timed. A
 /// winner is verified with all.
 static constexpr size_t kFirstClasses = 2;
@@ -143,7 +141,7 @@ llvm::Error DeviceWorker::prepare() {
   classes.truncate(
       std::min(classes.size(), host ? kHostClasses : kFirstClasses));
   verifier = std::make_unique<Verifier>(
-      function, *device, getSizes(*problem), kSeed,
+      function, *device, getSizes(*problem), kInputSeed,
       host ? ReferencePlace::Host : ReferencePlace::Device);
   // A kernel that runs here: whatever the last worker left behind, this one's
   // device works.

@@ -17,8 +17,6 @@ using namespace attune;
 using namespace attune::tuning;
 namespace json = llvm::json;
 
-static constexpr uint64_t kSeed = 1;
-
 static json::Value check(const DialectRegistry &registry,
                          const json::Value &request) {
   CandidateRequest candidate(registry);
@@ -42,7 +40,7 @@ static json::Value check(const DialectRegistry &registry,
   auto target = module->getAttrOfType<tile::TargetAttr>(
       tile::TileDialect::kTargetAttrName);
   HostDevice device(*module.getContext(), target, HostOptions());
-  Verifier verifier(*source, device, sizes, kSeed, ReferencePlace::Host);
+  Verifier verifier(*source, device, sizes, kInputSeed, ReferencePlace::Host);
   if (failed(verifier.prepare(kNormalInputs)))
     return candidate.makeFailure(Status::Refused, "cannot make the inputs");
   FailureOr<std::string> wrong =

@@ -4,6 +4,7 @@
 
 #include "attune/Tuning/ProgramVerifier.h"
 #include "attune/Runtime/Random.h"
+#include "attune/Tuning/CandidateRequest.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -15,8 +16,6 @@ using namespace mlir;
 using namespace attune;
 using namespace attune::tuning;
 
-/// Inputs of every candidate are the same, in this search and in the next one.
-static constexpr uint64_t kSeed = 1;
 /// Rounding errors of a sum of n terms grow as its square root; so many times
 /// that is allowed, for both sums have them and the worst of many is looked at.
 static constexpr double kErrorFactor = 4;
@@ -47,7 +46,7 @@ std::vector<Tensor> tuning::makeInputs(const HostSignature &signature,
       2.0 / 3, std::sqrt(kExactTerms / static_cast<double>(reduction)));
   for (auto [i, argument] : llvm::enumerate(signature.arguments)) {
     Tensor &tensor = tensors.emplace_back(argument.shape);
-    uint64_t seed = kSeed + i;
+    uint64_t seed = kInputSeed + i;
     DataType type = tensor.shape.type;
     bool isFlag = type == DataType::I1;
     if (inputs == ProgramInputs::Exact)

@@ -20,7 +20,7 @@ static constexpr size_t kFirstResults = 6;
 static constexpr unsigned kFirstDraws = 16;
 
 /// Where neighbours are looked for, and how many of the others are compared.
-static constexpr size_t kCentres = 3, kNext = 64, kCoupled = 64, kDrawn = 96;
+static constexpr size_t kOrigins = 3, kNext = 64, kCoupled = 64, kDrawn = 96;
 
 /// Weights are learned when there are so many results: 16, 32, ..., 128.
 static constexpr size_t kFirstLesson = 16, kLastLesson = 128;
@@ -175,7 +175,7 @@ std::map<size_t, SurrogateStrategy::Proposal> SurrogateStrategy::propose() {
     if (!pool.isGiven(candidate))
       found.try_emplace(candidate, proposal);
   };
-  for (auto [cost, centre] : llvm::ArrayRef(measured).take_front(kCentres))
+  for (auto [cost, centre] : llvm::ArrayRef(measured).take_front(kOrigins))
     for (size_t neighbour : index.getNeighbours(centre))
       add(neighbour, {Source::Neighbour, centre});
   size_t centre = measured.front().second;

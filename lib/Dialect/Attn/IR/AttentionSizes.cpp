@@ -252,7 +252,7 @@ SmallVector<BlockList, 4> attune::attn::getBlockLists(AttentionOpInterface op) {
 
 namespace {
 /// A size of a tensor, and how a message calls the tensor.
-struct NamedSize {
+struct NamedDim {
   StringRef name;
   Value tensor;
   int64_t dim;
@@ -270,7 +270,7 @@ public:
              Describe describe)
       : b(loc, builder), checked(checked), describe(describe) {}
 
-  Value emitSize(NamedSize size) {
+  Value emitSize(NamedDim size) {
     return b.createOrFold<tensor::DimOp>(size.tensor, size.dim);
   }
   void expect(arith::CmpIPredicate predicate, Value left, Value right,
@@ -278,7 +278,7 @@ public:
     Value holds = arith::CmpIOp::create(b, predicate, left, right);
     cf::AssertOp::create(b, holds, describe(checked, message.str()));
   }
-  void expectEqual(NamedSize left, NamedSize right, StringRef what);
+  void expectEqual(NamedDim left, NamedDim right, StringRef what);
 
   ImplicitLocOpBuilder b;
 
@@ -298,7 +298,7 @@ public:
   void emitStarts();
 
 private:
-  void expectMultiple(NamedSize left, NamedSize right);
+  void expectMultiple(NamedDim left, NamedDim right);
   void expectBatches();
   void expectStarts(StringRef name, Value starts, Value places);
   void expectElements(const TableSize &size);
@@ -313,7 +313,7 @@ private:
 // compares, in that order. Canonicalization puts constants last, so messages
 // name what is dynamic first.
 
-void SizeChecks::expectEqual(NamedSize left, NamedSize right, StringRef what) {
+void SizeChecks::expectEqual(NamedDim left, NamedDim right, StringRef what) {
   if (!left.isDynamic())
     std::swap(left, right);
   if (!left.isDynamic() || left.tensor == right.tensor)
@@ -323,7 +323,7 @@ void SizeChecks::expectEqual(NamedSize left, NamedSize right, StringRef what) {
              what);
 }
 
-void CheckEmitter::expectMultiple(NamedSize left, NamedSize right) {
+void CheckEmitter::expectMultiple(NamedDim left, NamedDim right) {
   if ((!left.isDynamic() && !right.isDynamic()) || left.tensor == right.tensor)
     return;
   Value one = arith::ConstantIndexOp::create(b, 1),
@@ -342,7 +342,7 @@ void CheckEmitter::expectMultiple(NamedSize left, NamedSize right) {
 }
 
 void CheckEmitter::expectElements(const TableSize &size) {
-  NamedSize table{"", size.table, size.dim};
+  NamedDim table{"", size.table, size.dim};
   OpFoldResult needed;
   auto sizeOfQuery = [&](int64_t dim) {
     return tensor::getMixedSize(b, b.getLoc(), op.getQuery(), dim);
@@ -377,13 +377,13 @@ void CheckEmitter::expectElements(const TableSize &size) {
 
 void CheckEmitter::expectBlocks(const BlockList &list) {
   auto type = cast<RankedTensorType>(list.tensor.getType());
-  auto expectShared = [&](int64_t dim, NamedSize all, StringRef what) {
+  auto expectShared = [&](int64_t dim, NamedDim all, StringRef what) {
     if (type.getDimSize(dim) != 1)
       expectEqual({list.name, list.tensor, dim}, all, what);
   };
   expectShared(0, {"query", op.getQuery(), op.getBatchPos()}, "batch size");
   expectShared(1, {"query", op.getQuery(), op.getHeadPos()}, "number of heads");
-  NamedSize blocks{list.name, list.tensor, 2},
+  NamedDim blocks{list.name, list.tensor, 2},
       length{"query", op.getQuery(), op.getSeqPos()};
   if (blocks.isDynamic() || length.isDynamic()) {
     Value size = arith::ConstantIndexOp::create(b, op.getListedQueries());
@@ -406,7 +406,7 @@ void CheckEmitter::expectScales(const Scales &scales, StringRef what,
                                 Value numbers) {
   std::string name = (what + " of " + scales.name).str();
   for (int64_t dim = 0; dim < 4; ++dim) {
-    NamedSize all{scales.name, scales.operand, dim}, size{name, numbers, dim};
+    NamedDim all{scales.name, scales.operand, dim}, size{name, numbers, dim};
     if (scales.isShared(dim) || (!all.isDynamic() && !size.isDynamic()))
       continue;
     Value block = arith::ConstantIndexOp::create(b, scales.getBlock(dim));
@@ -423,7 +423,7 @@ void CheckEmitter::expectScales(const Scales &scales, StringRef what,
 
 /// That all operands are of as many batches.
 void CheckEmitter::expectBatches() {
-  SmallVector<NamedSize> batches, starts;
+  SmallVector<NamedDim> batches, starts;
   int64_t position = op.getBatchPos();
   if (!op.getQueryStarts())
     batches.push_back({"query", op.getQuery(), position});
@@ -446,9 +446,9 @@ void CheckEmitter::expectBatches() {
         {"key starts", op.getKeyStarts()}}) // attention_c25
     if (tensor)
       starts.push_back({name, tensor, 0});
-  for (const NamedSize &other : ArrayRef(batches).drop_front(!batches.empty()))
+  for (const NamedDim &other : ArrayRef(batches).drop_front(!batches.empty()))
     expectEqual(batches.front(), other, "batch size");
-  for (const NamedSize &start : starts) {
+  for (const NamedDim &start : starts) {
     if (start.isDynamic())
       expect(arith::CmpIPredicate::uge, emitSize(start),
              arith::ConstantIndexOp::create(b, 2),
@@ -502,9 +502,9 @@ void CheckEmitter::emitStarts() {
 
 void CheckEmitter::emit() {
   auto sizesAt = [&](int64_t dim) {
-    return std::array<NamedSize, 3>{NamedSize{"query", op.getQuery(), dim},
-                                    NamedSize{"key", op.getKey(), dim},
-                                    NamedSize{"value", op.getValue(), dim}};
+    return std::array<NamedDim, 3>{NamedDim{"query", op.getQuery(), dim},
+                                   NamedDim{"key", op.getKey(), dim},
+                                   NamedDim{"value", op.getValue(), dim}};
   };
   auto heads = sizesAt(op.getHeadPos()), length = sizesAt(op.getSeqPos());
   expectBatches();

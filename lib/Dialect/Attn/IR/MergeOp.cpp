@@ -8,10 +8,6 @@
 using namespace mlir;
 using namespace attune::attn;
 
-static RankedTensorType withoutEncoding(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).dropEncoding();
-}
-
 void MergeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "o");
   if (getLse())
@@ -75,11 +71,14 @@ LogicalResult MergeOp::verify() {
   if (getParts().size() != getLses().size()) // merge_c3
     return emitOpError("expects one lse for each part, but got ")
            << getLses().size() << " for " << getParts().size() << " parts";
+  auto typeOf = [](Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).dropEncoding();
+  };
   RankedTensorType type = getPartType();
   for (Value part : getParts())
-    if (withoutEncoding(part) != type) // merge_c4
+    if (typeOf(part) != type) // merge_c4
       return emitOpError("expects all parts to be ")
-             << type << " as the first one, but got " << withoutEncoding(part);
+             << type << " as the first one, but got " << typeOf(part);
   if (failed(verifySizes(*this)))
     return failure();
   auto ofLse = RankedTensorType::get({type.getDimSize(getBatchPos()),
@@ -90,10 +89,10 @@ LogicalResult MergeOp::verify() {
   if (getLse())
     lses.push_back(getLse());
   for (Value lse : lses)
-    if (withoutEncoding(lse) != ofLse) // merge_c7
+    if (typeOf(lse) != ofLse) // merge_c7
       return emitOpError("expects each lse to be ")
-             << ofLse << ", but got " << withoutEncoding(lse);
-  RankedTensorType result = withoutEncoding(getResult());
+             << ofLse << ", but got " << typeOf(lse);
+  RankedTensorType result = getResult().getType().dropEncoding();
   if (result.getShape() != type.getShape()) // merge_c8
     return emitOpError("expects a result of the shape of ")
            << type << ", but got " << result;

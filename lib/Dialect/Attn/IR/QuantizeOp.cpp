@@ -10,10 +10,6 @@
 using namespace mlir;
 using namespace attune::attn;
 
-static RankedTensorType withoutEncoding(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).dropEncoding();
-}
-
 double attune::attn::getLargestNumber(Type element, bool isPacked) {
   constexpr double kLargest8 = 127, kLargest4 = 7;
   if (auto format = dyn_cast<FloatType>(element))
@@ -88,7 +84,7 @@ static LogicalResult verifySizes(QuantizeOp op) {
 
 /// That the result has the shape of the input, and a type that holds it.
 static LogicalResult verifyQuantized(QuantizeOp op) {
-  RankedTensorType quantized = withoutEncoding(op.getQuantized());
+  RankedTensorType quantized = op.getQuantized().getType().dropEncoding();
   SmallVector<int64_t> shape(op.getInputType().getShape());
   if (op.getPacked()) { // quantize_c8
     if (!quantized.getElementType().isInteger(8))
@@ -177,7 +173,8 @@ static LogicalResult verifyZeros(QuantizeOp op) { // quantize_c9
   if (!element.isInteger())
     return op.emitOpError("expects zero points of i8, but got some of ")
            << element;
-  if (withoutEncoding(op.getZeros()) == withoutEncoding(op.getScales()))
+  if (op.getZeros().getType().dropEncoding() ==
+      op.getScales().getType().dropEncoding())
     return success();
   return op.emitOpError("expects a zero point for each scale, ")
          << op.getScales().getType() << ", but got " << op.getZeros().getType();
