@@ -82,6 +82,7 @@ function(attune_add_tool name)
   add_library(${name}-main OBJECT ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name}-main PUBLIC ${ARG_LINK} AttuneMLIR)
   target_precompile_headers(${name}-main REUSE_FROM AttunePCH)
+  set_target_properties(${name}-main PROPERTIES UNITY_BUILD OFF) # sources import what namespaces they like
   foreach(source IN LISTS ARG_UNPARSED_ARGUMENTS)
     file(STRINGS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" mains REGEX "^int main\\(")
     if(mains)

@@ -6,10 +6,10 @@
 #
 # A source without findings is not looked at again before something that
 # clang-tidy reads has changed: its text, a header, .clang-tidy, the compile
-# command, clang-tidy or LLVM. <build>/clang-tidy has an empty file for each,
-# named by the hash of all that. Which headers a source reads is what Ninja
-# learned when it was compiled, so build first: what was never compiled is
-# looked at each time.
+# command, clang-tidy or LLVM; of a unity build, any of the sources compiled with
+# it. <build>/clang-tidy has an empty file for each, named by the hash of all that.
+# Which headers a source reads is what Ninja learned when it was compiled, so build
+# first: what was never compiled is looked at each time.
 #
 # A clang-tidy spends most of its time on headers (16 s of 18), so it gets several
 # sources at once: a file that includes those with one compile command. Sources that
@@ -75,7 +75,7 @@ class Inputs:
             return None
         # A precompiled header stands in the list beside all that it was made of.
         files = sorted({path for path in read if path.suffix != ".pch"} | {self.source / ".clang-tidy"})
-        text = [self.tool, entry["command"]] + [f"{path} {self.hash_file(path)}" for path in files]
+        text = [self.tool, entry["command"], entry["file"]] + [f"{path} {self.hash_file(path)}" for path in files]
         return hashlib.sha256("\n".join(text).encode()).hexdigest()
 
 
@@ -83,11 +83,18 @@ def read_entries(source, build, parts):
     """The compile commands of the sources to look at, each source once."""
     entries = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        path = pathlib.Path(entry["file"])
-        name = str(path.relative_to(source)) if path.is_relative_to(source) else ""
-        if name.startswith(("lib/", "tools/")) and (not parts or any(part in name for part in parts)):
-            entries.setdefault(name, entry)
+        for path in find_sources(pathlib.Path(entry["file"])):
+            name = str(path.relative_to(source)) if path.is_relative_to(source) else ""
+            if name.startswith(("lib/", "tools/")) and (not parts or any(part in name for part in parts)):
+                entries.setdefault(name, entry | {"file": str(path)})
     return sorted(entries.items())
+
+
+def find_sources(path):
+    """What is compiled as one: a source, or those that CMake's unity build includes into one."""
+    if path.parent.name != "Unity":
+        return [path]
+    return [pathlib.Path(found) for found in re.findall(r'^#include "(.+)"', path.read_text(), re.MULTILINE)]
 
 
 def make_batches(entries, size):
