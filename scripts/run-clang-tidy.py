@@ -13,9 +13,9 @@
 #
 # A clang-tidy spends most of its time on headers (16 s of 18), so it gets several
 # sources at once: a file that includes those with one compile command. Sources that
-# seem to define the same names are kept apart. Where something is found, or where
-# names collide after all, halves are looked at, down to a source alone, and only
-# that is reported.
+# a unity build does not compile as one, and that seem to define the same names, are
+# kept apart. Where something is found, or where names collide after all, halves are
+# looked at, down to a source alone, and only that is reported.
 
 import argparse
 import concurrent.futures
@@ -33,7 +33,7 @@ import time
 FINDING = re.compile(r"^(/\S+):(\d+):(\d+): (warning|error): ")
 # How many sources one clang-tidy gets: more take more memory, and what is found is
 # searched for in more of them.
-BATCH = 24
+BATCH = 32
 # A function, a type or a constant of a source's own, or generated ones that are named
 # alike for each dialect. What is missed costs time only.
 NAME = re.compile(r"^(?! )(?:static |template <[^>]*> ?|inline |constexpr )*(?:(?:struct|class|enum|enum class) (\w+)|"
@@ -86,7 +86,7 @@ def read_entries(source, build, parts):
         for path in find_sources(pathlib.Path(entry["file"])):
             name = str(path.relative_to(source)) if path.is_relative_to(source) else ""
             if name.startswith(("lib/", "tools/")) and (not parts or any(part in name for part in parts)):
-                entries.setdefault(name, entry | {"file": str(path)})
+                entries.setdefault(name, entry | {"file": str(path), "unity": entry["file"]})
     return sorted(entries.items())
 
 
@@ -98,21 +98,24 @@ def find_sources(path):
 
 
 def make_batches(entries, size):
-    """Lists of entries with one compile command and, as far as it is seen, no common names."""
-    groups = {}
+    """Lists of entries with one compile command that can be compiled as one: because they are, or as far as it is seen."""
+    units = {}
     for name, entry in entries:
-        text = pathlib.Path(entry["file"]).read_text()
-        defined = {"".join(found) for found in NAME.findall(text)}
         # A program's sources import other namespaces than those of libraries do.
         program = name.split("/")[1] if name.startswith("tools/") else ""
-        batches = groups.setdefault(" ".join([program, *read_arguments(entry)]), [])
+        units.setdefault((" ".join([program, *read_arguments(entry)]), entry["unity"]), []).append((name, entry))
+    groups = {}
+    for (command, _), unit in units.items():
+        texts = [pathlib.Path(entry["file"]).read_text() for _, entry in unit]
+        defined = {"".join(found) for text in texts for found in NAME.findall(text)}
+        batches = groups.setdefault(command, [])
         for batch, taken in batches:
-            if len(batch) < size and not taken & defined:
+            if len(batch) + len(unit) <= size and not taken & defined:
                 break
         else:
             batch, taken = [], set()
             batches.append((batch, taken))
-        batch.append((name, entry))
+        batch += unit
         taken |= defined
     return [batch for batches in groups.values() for batch, _ in batches]
 
