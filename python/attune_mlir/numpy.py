@@ -169,10 +169,14 @@ def _where(condition: Any, a: Any, b: Any) -> Array | str:
 
 def _transpose(array: Any, axes: Any = None) -> Array:
     array = asarray(array)
-    order = tuple(range(array.ndim))[::-1] if axes is None else tuple(int(dim) % max(array.ndim, 1) for dim in axes)
+    order = tuple(range(array.ndim))[::-1]
+    if axes is not None:
+        order = tuple(dim for axis in (axes if isinstance(axes, (tuple, list)) else (axes,)) for dim in _get_dims(axis, array.ndim))
     if sorted(order) != list(range(array.ndim)):
         raise ValueError(f"expects axes that are a permutation of {array.ndim} dimensions, but got {axes}")
-    return Array(Node("transpose", tuple(array.shape[dim] for dim in order), array.dtype.name, (array._node,), order))
+    shape = tuple(array.shape[dim] for dim in order)
+    is_same = order == tuple(range(array.ndim))
+    return array if is_same else Array(Node("transpose", shape, array.dtype.name, (array._node,), order))
 
 
 def _swapaxes(array: Any, axis1: int, axis2: int) -> Array:

@@ -129,6 +129,11 @@ def test_integers_and_bools():
     check(lambda a: a * 2, np.float32(3))
 
 
+def test_transposes_that_change_nothing():
+    check(lambda a: a.T + a.transpose() * 2, np.float32(3))
+    check(lambda a: a.T + a.transpose(0) + np.transpose(a, 0) + a.transpose(-1), make(5))
+
+
 def test_rounding_is_numpys():
     """float16 is rounded after each function, as in NumPy."""
     a, b = make(50, dtype=np.float16), make(50, dtype=np.float16, seed=1)
@@ -228,6 +233,9 @@ def test_errors():
         a.reshape(5, -1)
     with pytest.raises(ValueError, match="permutation of 2 dimensions"):
         a.transpose(0, 0)
+    for axes in ((2, 0), (0, -3)):
+        with pytest.raises(np.exceptions.AxisError, match="different axes of an array of 2 dimensions, but got"):
+            a.transpose(axes)
     with pytest.raises(np.exceptions.AxisError, match="different axes of an array of 2 dimensions, but got 2"):
         a.sum(axis=2)
     with pytest.raises(ValueError, match="at least one dimension"):
