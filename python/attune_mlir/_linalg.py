@@ -164,12 +164,14 @@ class Writer:
             given = iter(zip(read, (of for _, _, of in operands), strict=True))
             values = []
             for place, literal in enumerate(literals):
-                to = "i1" if name == "where" and place == 0 else wide
+                is_condition = name == "where" and place == 0
                 if literal is None:
                     value, of = next(given)
-                    values.append(convert(step, value, of, to))
                 else:
-                    values.append(step(f"arith.constant {_spell(literal, to)} : {to}"))
+                    # Numbers are rounded before they are computed with.
+                    of = "i1" if is_condition else element
+                    value = step(f"arith.constant {_spell(literal, of)} : {of}")
+                values.append(convert(step, value, of, "i1" if is_condition else wide))
             return convert(step, _compute(step, name, wide, values), _result_type(name, wide), TYPES[node.dtype])
 
         return self._generic(operands, node.shape, TYPES[node.dtype], body)
@@ -288,12 +290,13 @@ def _spell(number: float, element: str) -> str:
     if not _is_float(element):
         return str(int(bool(number) if element == "i1" else number))
     # By bits, which are what NumPy has.
-    if element == "f64":
-        return f"0x{struct.pack('>d', number).hex().upper()}"
+    code = {"f16": ">e", "f32": ">f", "f64": ">d"}[element]
+    number = float(number)
     try:
-        return f"0x{struct.pack('>f', number).hex().upper()}"
+        bits = struct.pack(code, number)
     except OverflowError:
-        return "0x7F800000" if number > 0 else "0xFF800000"
+        bits = struct.pack(code, math.copysign(math.inf, number))
+    return f"0x{bits.hex().upper()}"
 
 
 def _result_type(name: str, element: str) -> str:

@@ -86,8 +86,10 @@ def _apply_ufunc(ufunc: np.ufunc, inputs: Sequence[Any]) -> Array | str:
     if ufunc.nout != 1:
         return "it has several results"
     operands = [one if _is_scalar(one) else asarray(one) for one in inputs]
-    if name in ("square", "reciprocal"):
-        return _apply_ufunc(np.multiply, [operands[0]] * 2) if name == "square" else _apply_ufunc(np.divide, [1, operands[0]])
+    if name == "square":
+        return _apply_ufunc(np.multiply, [operands[0]] * 2)
+    if name == "reciprocal" and "float" in operands[0].dtype.name:
+        return _apply_ufunc(np.divide, [1, operands[0]])
     if name in ("invert", "logical_not") and operands[0].dtype == bool:
         return _elementwise("logical_xor", "bool", [operands[0], True], "bool")
     kinds = [type(one) if _is_scalar(one) else np.dtype(one.dtype) for one in operands]
@@ -152,9 +154,11 @@ def _reduce(kind: str, array: Any, axis: Any = None, keepdims: bool = False) -> 
     if not count and kind in ("max", "min"):
         raise ValueError(f"expects at least one element for {kind}")
     shape = tuple(size for dim, size in enumerate(array.shape) if dim not in dims)
-    found = Array(Node("reduce", shape, array.dtype.name, (array._node,), ("sum" if kind == "mean" else kind, dims)))
+    # As NumPy, means of float16 are of sums that are not rounded to it.
+    read = array.astype(np.float32) if kind == "mean" and array.dtype == np.float16 else array
+    found = Array(Node("reduce", shape, read.dtype.name, (read._node,), ("sum" if kind == "mean" else kind, dims)))
     if kind == "mean":
-        found = found / count if count else found / math.nan
+        found = (found / (count or math.nan)).astype(array.dtype)
     return found.reshape(tuple(1 if dim in dims else size for dim, size in enumerate(array.shape))) if keepdims else found
 
 

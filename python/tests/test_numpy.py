@@ -127,6 +127,8 @@ def test_integers_and_bools():
     check(lambda m, n: m * n - n, rows, columns.astype(np.int64))
     check(lambda m, n: (m - n).astype(np.float32) * 0.5 + np.maximum(m, n), rows.astype(np.int32), columns)
     check(lambda a: a * 2, np.float32(3))
+    with pytest.warns(anp.FallbackWarning, match="NumPy computes np.reciprocal, for there is no code for it on int64"):
+        check(np.reciprocal, np.array([1, 2, -1]))
 
 
 def test_transposes_that_change_nothing():
@@ -138,6 +140,13 @@ def test_rounding_is_numpys():
     """float16 is rounded after each function, as in NumPy."""
     a, b = make(50, dtype=np.float16), make(50, dtype=np.float16, seed=1)
     np.testing.assert_array_equal(np.asarray(anp.asarray(a) * b + a), a * b + a)
+    for number in (0.1, 1 / 3, 1e10, -1e10):
+        with np.errstate(over="ignore"):
+            expected = a * number
+        np.testing.assert_array_equal(np.asarray(anp.asarray(a) * number), expected)
+    assert np.asarray(anp.asarray(np.float16([0.1])) == 0.1).all()
+    large = make(3, 3000, dtype=np.float16) + np.float16(100)
+    np.testing.assert_allclose(np.asarray(anp.asarray(large).mean(axis=1)), large.mean(axis=1), rtol=1e-3)
 
 
 def test_arrays_are_frozen():
