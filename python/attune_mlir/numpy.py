@@ -41,7 +41,7 @@ def asarray(array: Any) -> Array:
     if not (hasattr(array, "dtype") and hasattr(array, "shape")):
         array = np.asarray(array)
     elif isinstance(array, (np.ndarray, np.generic)):
-        array = np.array(array)
+        array = np.array(array, dtype=array.dtype.newbyteorder("="))
     dtype = np.dtype(array.dtype).name
     if dtype not in _linalg.TYPES:
         raise TypeError(f"expects an array of {', '.join(_linalg.TYPES)}, but got {dtype}")

@@ -127,6 +127,7 @@ def test_integers_and_bools():
     check(lambda m, n: m * n - n, rows, columns.astype(np.int64))
     check(lambda m, n: (m - n).astype(np.float32) * 0.5 + np.maximum(m, n), rows.astype(np.int32), columns)
     check(lambda a: a * 2, np.float32(3))
+    check(lambda a: a + 1, np.arange(3, dtype=">i4"))
     with pytest.warns(anp.FallbackWarning, match="NumPy computes np.reciprocal, for there is no code for it on int64"):
         check(np.reciprocal, np.array([1, 2, -1]))
 
