@@ -272,7 +272,10 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         found: Array | str = f"{method}() is not recorded" if method != "__call__" else f"{', '.join(options)} is not recorded"
         if method == "__call__" and not options:
-            found = _apply_ufunc(ufunc, inputs)
+            try:
+                found = _apply_ufunc(ufunc, inputs)
+            except TypeError as error:
+                found = str(error)
         if isinstance(found, Array):
             return found
         return _record(f"np.{ufunc.__name__}", found, getattr(ufunc, method), inputs, options)
