@@ -41,7 +41,7 @@ def asarray(array: Any) -> Array:
     if not (hasattr(array, "dtype") and hasattr(array, "shape")):
         array = np.asarray(array)
     elif isinstance(array, (np.ndarray, np.generic)):
-        array = np.array(array, dtype=array.dtype.newbyteorder("="))
+        array = _freeze(np.array(array, dtype=array.dtype.newbyteorder("=")))
     dtype = np.dtype(array.dtype).name
     if dtype not in _linalg.TYPES:
         raise TypeError(f"expects an array of {', '.join(_linalg.TYPES)}, but got {dtype}")
@@ -55,7 +55,15 @@ def evaluate(array: Array, *, chip: str | None = None) -> Any:
     """
     if not isinstance(array, Array):
         raise TypeError(f"expects an array of attune_mlir.numpy, but got {type(array).__name__}")
-    return array._evaluate(chip)
+    # The caller may write it.
+    return array._evaluate(chip).copy()
+
+
+def _freeze(array: Any) -> Any:
+    """Keeps NumPy from writing what recorded code reads."""
+    if isinstance(array, np.ndarray):
+        array.setflags(write=False)
+    return array
 
 
 def _is_scalar(value: object) -> bool:
@@ -261,7 +269,7 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
     def _evaluate(self, chip: str | None) -> Any:
         if self._node.kind != "leaf":
             # What is known is not computed again, whoever asks.
-            self._node = Node("leaf", self.shape, self._node.dtype, array=run(self._node, chip))
+            self._node = Node("leaf", self.shape, self._node.dtype, array=_freeze(run(self._node, chip)))
         return self._node.array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -278,7 +286,14 @@ class Array(np.lib.mixins.NDArrayOperatorsMixin):
                 found = str(error)
         if isinstance(found, Array):
             return found
-        return _record(f"np.{ufunc.__name__}", found, getattr(ufunc, method), inputs, options)
+        # Other code may read what an array that is to be written was: it becomes another one.
+        targets = options.pop("out", ())
+        written = tuple(np.array(one) if isinstance(one, Array) else one for one in targets)
+        results = _record(f"np.{ufunc.__name__}", found, getattr(ufunc, method), inputs, options | ({"out": written} if targets else {}))
+        for target, result in zip(targets, written, strict=True):
+            if isinstance(target, Array):
+                target._node = asarray(result)._node
+        return targets[0] if len(targets) == 1 else targets or results
 
     def __array_function__(self, function: Callable[..., Any], types: Any, arguments: Any, options: Any) -> Any:
         found: Array | str = "it is not recorded"

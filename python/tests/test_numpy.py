@@ -150,6 +150,7 @@ def test_rounding_is_numpys():
     np.testing.assert_allclose(np.asarray(anp.asarray(large).mean(axis=1)), large.mean(axis=1), rtol=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::attune_mlir.numpy.FallbackWarning")
 def test_arrays_are_frozen():
     a = make(4)
     recorded = anp.asarray(a)
@@ -159,6 +160,34 @@ def test_arrays_are_frozen():
     found = np.asarray(recorded)
     found[:] = 0
     assert np.asarray(recorded).any()
+    anp.evaluate(doubled)[:] = 0
+    anp.evaluate(recorded)[:] = 0
+    np.testing.assert_array_equal(doubled, expected)
+    with pytest.raises(ValueError, match="read-only"):
+        np.copyto(recorded, 0)
+    np.testing.assert_array_equal(recorded * 2, expected)
+
+
+@pytest.mark.filterwarnings("ignore::attune_mlir.numpy.FallbackWarning")
+def test_in_place():
+    """What was recorded of an array before it is written does not change."""
+    a = make(4)
+    recorded = same = anp.asarray(a)
+    doubled, transposed = recorded * 2, recorded[None].T
+    recorded += 1
+    assert recorded is same
+    np.testing.assert_array_equal(recorded, a + 1)
+    np.testing.assert_array_equal(doubled, a * 2)
+    np.testing.assert_array_equal(transposed, a[None].T)
+    assert np.multiply(recorded, 3, out=doubled) is doubled
+    np.testing.assert_array_equal(doubled, (a + 1) * 3)
+    plain = np.zeros(4, np.float32)
+    assert np.divmod(recorded, 2, out=(doubled, plain))[1] is plain
+    np.testing.assert_array_equal(doubled * 2 + plain, a + 1)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        recorded += 1j
+    with pytest.raises(ValueError, match="broadcast"):
+        recorded += np.ones((2, 4), np.float32)
 
 
 def test_uses():
