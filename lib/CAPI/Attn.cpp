@@ -136,6 +136,7 @@ MlirModule attuneAttentionCreateModule(MlirContext context,
     made.causal = static_cast<Alignment>(given.alignment);
   if (given.hasWindow)
     made.window = {given.windowLeft, given.windowRight};
+  made.windowAlignment = static_cast<Alignment>(given.alignment);
   if (given.hasSoftcap)
     made.softcap = given.softcap;
   if (given.hasScale)

@@ -77,6 +77,8 @@ def check_options(
             raise TypeError(f"expects window to be two numbers of keys, left and right of the diagonal, but got {window!r}")
         if min(window) < -1:
             raise ValueError(f"expects sides of window to be at least 0, or -1 for unbounded, but got {tuple(window)}")
+        if max(window) >= 2**31:
+            raise ValueError(f"expects sides of window to be less than 2^31, or -1 for unbounded, but got {tuple(window)}")
         window = None if tuple(window) == (-1, -1) else (int(window[0]), int(window[1]))
     for name, number in (("softcap", softcap), ("scale", scale)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, numbers.Real)):

@@ -77,6 +77,7 @@ def test_options(inputs):
     refuse(TypeError, "expects window to be two numbers of keys", *inputs, window=3)
     refuse(TypeError, "expects window to be two numbers of keys", *inputs, window=(1.5, 0))
     refuse(ValueError, r"expects sides of window to be at least 0, or -1 for unbounded, but got \(-2, 0\)", *inputs, window=(-2, 0))
+    refuse(ValueError, r"less than 2\^31, or -1 for unbounded, but got \(2147483648, 0\)", *inputs, window=(2**31, 0))
     refuse(TypeError, "expects softcap to be a number, but got str", *inputs, softcap="30")
     refuse(TypeError, "expects scale to be a number, but got bool", *inputs, scale=True)
     refuse(ValueError, "expects softcap to be above 0, or None for no bound, but got 0", *inputs, softcap=0)

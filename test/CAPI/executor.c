@@ -39,6 +39,21 @@ static void testProblems(MlirContext context, AttuneAttentionProblem good) {
   // CHECK-NEXT: error: 'attn.attention' op expects the probability of dropout to be at least 0 and less than 1, but got 1
   attuneAttentionCreateModule(context, &problem);
   problem = good;
+  problem.hasWindow = true;
+  problem.windowLeft = -2;
+  // CHECK: error: expects window sides of at least -1 (unbounded), but got -2 and 0
+  attuneAttentionCreateModule(context, &problem);
+  problem.windowLeft = 3;
+  problem.windowRight = INT64_C(1) << 31;
+  // CHECK-NEXT: error: expects window sides of at most 2147483647, but got 3 and 2147483648
+  attuneAttentionCreateModule(context, &problem);
+  problem.windowRight = 1;
+  problem.alignment = AttuneAlignmentTopLeft;
+  // CHECK: attn.attention {{.*}} window(3, 1, top_left)
+  MlirModule module = attuneAttentionCreateModule(context, &problem);
+  mlirOperationPrint(mlirModuleGetOperation(module), print, NULL);
+  mlirModuleDestroy(module);
+  problem = good;
   problem.headsKV = 3;
   // CHECK: error: 'attn.attention' op expects the heads of query
   // CHECK: null 1

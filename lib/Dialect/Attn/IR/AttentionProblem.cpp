@@ -142,6 +142,11 @@ static void assignLengths(OpT op, const AttentionProblem &problem,
     assignFirst(op.getKeyStartsMutable(), rest);
 }
 
+static Alignment getWindowAlignment(const AttentionProblem &problem) {
+  return problem.windowAlignment.value_or(
+      problem.causal.value_or(Alignment::BottomRight));
+}
+
 /// Takes the operands of clauses from the front of `rest`, and sets the
 /// clauses.
 template <typename OpT>
@@ -171,7 +176,7 @@ static void setClauses(OpT op, const AttentionProblem &problem,
   if (problem.window)
     op.setWindowAttr(WindowAttr::get(
         op.getContext(), problem.window->first, problem.window->second,
-        problem.causal.value_or(Alignment::BottomRight)));
+        getWindowAlignment(problem)));
   if (problem.softcap)
     op.setSoftcapAttr(builder.getF32FloatAttr(*problem.softcap));
   if (problem.scale)
@@ -301,6 +306,11 @@ OwningOpRef<ModuleOp> attune::attn::buildModule(const AttentionProblem &problem,
   context->loadDialect<AttnDialect, func::FuncDialect>();
   OpBuilder builder(context);
   Location loc = builder.getUnknownLoc();
+  if (problem.window &&
+      failed(WindowAttr::verify([&] { return emitError(loc); },
+                                problem.window->first, problem.window->second,
+                                getWindowAlignment(problem))))
+    return nullptr;
   AttentionProblem ofQueries = problem, ofKeys = problem;
   if (problem.packedQueries)
     ofQueries.batch = 1;

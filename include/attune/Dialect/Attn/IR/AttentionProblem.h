@@ -56,9 +56,10 @@ struct AttentionProblem {
   /// Of dimensions: a permutation of the letters b, h, s and d.
   std::string order;
   std::optional<Alignment> causal;
-  /// Left and right of the diagonal of `causal`, or else of the bottom-right
-  /// one; -1 where unbounded.
+  /// Left and right of the diagonal; -1 where unbounded.
   std::optional<std::pair<int64_t, int64_t>> window;
+  /// Of the window; if not given that of `causal`, or else the bottom-right one.
+  std::optional<Alignment> windowAlignment;
   /// Queries and keys of a block, of which lists are taken.
   std::optional<std::pair<int64_t, int64_t>> blockLists;
   std::optional<float> softcap, scale;
