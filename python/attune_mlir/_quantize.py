@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 import sys
 from typing import Any
 
@@ -90,6 +91,8 @@ def quantize(
     No gradients pass. Errors are those of `attention`.
     """
     out_dtype = _frameworks.name_narrow(dtype, "dtype")
+    if scale_rows is not None and not isinstance(scale_rows, numbers.Integral):
+        raise TypeError(f"expects scale_rows to be an integer or None, but got {_frameworks.describe_type(scale_rows)}")
     if scale_rows is not None and scale_rows < 1:
         raise ValueError(f"expects scale_rows to be None or at least 1, but got {scale_rows}")
     if zeros and _operands.is_float8(out_dtype):
@@ -115,7 +118,7 @@ def _shape_results(quantized: Any, scales: list[Any], x: Any, scale_rows: int | 
     of_scales = (batch, heads) if scale_rows is None else (batch, blocks, heads)
     if len(shape) == 3:
         quantized, of_scales = quantized.reshape((*shape[:2], quantized.shape[-1])), (blocks, heads)
-    return quantized, *(numbers.reshape(of_scales) for numbers in scales)
+    return quantized, *(one.reshape(of_scales) for one in scales)
 
 
 def _compute(

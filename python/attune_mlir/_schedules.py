@@ -41,6 +41,7 @@ def count_queries(rows: int, longest: int, sequences: int) -> int:
     There are `rows` of them, and at most `longest` in one sequence. Where most are those of prompts, all sequences are taken for such,
     with as many queries as the sequence of a query has in the mean, if some sequences have the most and others one.
     """
+    longest = min(longest, rows)
     rows = min(rows, longest * sequences)
     if rows < _PROMPTS * sequences or longest < 2:
         return rows

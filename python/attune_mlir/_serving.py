@@ -8,6 +8,7 @@ sequences, of any lengths.
 from __future__ import annotations
 
 import dataclasses
+import numbers
 import sys
 from typing import Any, cast
 
@@ -401,6 +402,8 @@ def varlen(
         most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
         return _serving_torch.varlen(*arrays, **most, **_name_options(known, own))
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
+    for name, number in (("max_seqlen_q", max_seqlen_q), ("max_seqlen_k", max_seqlen_k)):
+        _check_count(name, number)
     integers = {
         "query_lengths": ("", None),
         "key_lengths": ("seqused_k", seqused_k),
@@ -547,6 +550,13 @@ def _name_options(options: tuple[Any, ...], own: tuple[Any, ...]) -> dict[str, A
         "out_dtype": _frameworks.name_float8(out_dtype, "out_dtype"),
         "chip": chip,
     }
+
+
+def _check_count(name: str, number: Any) -> None:
+    if number is not None and not isinstance(number, numbers.Integral):
+        raise TypeError(f"expects {name} to be an integer or None, but got {_frameworks.describe_type(number)}")
+    if number is not None and number < 0:
+        raise ValueError(f"expects {name} to be at least 0, or None, but got {number}")
 
 
 def _check_rank(name: str, array: Any, rank: int, dims: str) -> None:

@@ -104,6 +104,7 @@ def test_buckets_of_packed_sequences():
         (400, 200, 201, 400),  # one prompt among many single queries
         (64 * 20, 20, 64, 64 * 20),  # all have as many
         (63 + 512, 512, 64, 29185),  # mostly a prompt: a query's sequence has 456 in the mean
+        (64, 32768, 1, 64),  # no sequence has more than all
     ],
 )
 def test_queries_of_packed_sequences(rows, longest, sequences, counted):

@@ -164,6 +164,8 @@ def test_errors():
         attune.quantize(np.zeros((1, 2, 1, 48), np.float16), dtype="uint8")
     with pytest.raises(ValueError, match="expects scale_rows to be None or at least 1, but got 0"):
         attune.quantize(x, scale_rows=0)
+    with pytest.raises(TypeError, match="expects scale_rows to be an integer or None, but got float"):
+        attune.quantize(x, scale_rows=1.5)
     with pytest.raises(TypeError, match="expects x of float16, bfloat16 or float32, but got float64"):
         attune.quantize(x.astype(np.float64))
     with pytest.raises(ValueError, match=r"expects x to have 3 or 4 dimensions, but got shape \(2, 32\)"):

@@ -184,6 +184,8 @@ def test_empty():
         ({"v": np.zeros((7, 2, 32), np.float16)}, ValueError, "expects k and v to have one number of keys but got"),
         ({"q": np.zeros((8, 3, 32), np.float16)}, ValueError, "expects the heads of q to be a multiple"),
         ({"softcap": -1.0}, ValueError, "expects softcap to be above 0"),
+        ({"max_seqlen_q": 1.5}, TypeError, "expects max_seqlen_q to be an integer or None, but got float"),
+        ({"max_seqlen_k": -1}, ValueError, "expects max_seqlen_k to be at least 0, or None, but got -1"),
     ],
     ids=str,
 )
