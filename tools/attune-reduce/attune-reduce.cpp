@@ -9,6 +9,7 @@
 #include "attune/InitAllPasses.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+#include "llvm/Support/raw_ostream.h"
 
 int attuneReduceMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -16,5 +17,16 @@ int attuneReduceMain(int argc, char **argv) {
   attune::attn::registerReductionPatterns(registry);
   attune::registerAllPasses();
   mlir::MLIRContext context(registry);
-  return mlir::failed(mlir::mlirReduceMain(argc, argv, context));
+  bool hasError = false;
+  context.getDiagEngine().registerHandler([&](mlir::Diagnostic &diagnostic) {
+    hasError |= diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+    return mlir::failure();
+  });
+  bool hasFailed = mlir::failed(mlir::mlirReduceMain(argc, argv, context));
+  // Upstream warns where there is nothing to do, and nobody prints warnings.
+  if (hasFailed && !hasError)
+    llvm::errs() << "attune-reduce: error: expects files that can be read and "
+                    "written, and a test that finds the input interesting, for "
+                    "which it exits with 1\n";
+  return hasFailed;
 }

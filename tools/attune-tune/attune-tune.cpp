@@ -276,7 +276,7 @@ Error Options::checkCounts() const {
 }
 
 Error Options::readBudget(TunerOptions &search) const {
-  if (budget.empty())
+  if (!budget.getNumOccurrences())
     return Error::success();
   for (StringRef text : split(budget, ',')) {
     double factor = 0;

@@ -6,11 +6,13 @@
 // RUN: echo 'grep -q softcap "$1" && grep -q "attn.attention" "$1" && exit 1; exit 0' > %t.sh
 // RUN: attune-reduce %s --reduction-tree="traversal-mode=0 test=/bin/sh test-arg=%t.sh" | FileCheck %s
 // RUN: not attune-reduce %s --reduction-tree="traversal-mode=0 test=/bin/false-that-is-not-there" 2>&1 | FileCheck %s --check-prefix=NOTEST
+// RUN: not attune-reduce %s --reduction-tree="traversal-mode=0 test=/bin/true" 2>&1 | FileCheck %s --check-prefix=BORING
 //
 // CHECK-NOT:  @other
 // CHECK:      func.func @wanted
 // CHECK:        attn.attention %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, %{{[a-z0-9]+}} softcap(2.000000e+01) :
 // CHECK-NOT:  @other
+// BORING: attune-reduce: error: expects files that can be read and written, and a test that finds the input interesting
 // NOTEST: Error running interestingness test: {{.*}}No such file
 
 !t = tensor<1x2x64x64xbf16>
