@@ -85,6 +85,7 @@ class PagedCache:
         for name, size in sizes.items():
             if size < 1:
                 raise ValueError(f"expects {name} to be at least 1, but got {size}")
+        self._longest = longest
         self._dims = head_dim, head_dim_v or head_dim
         for name, columns in zip(("head_dim", "head_dim_v"), self._dims, strict=True):
             if dtype == torch.uint8:
@@ -315,11 +316,11 @@ class PagedCache:
         return counts
 
     def _check_room(self, sequences: Sequence[int], counts: list[int]) -> None:
-        wanted, longest = 0, self.block_table.shape[1] * self.page_size
+        wanted = 0
         for sequence, count in zip(sequences, counts, strict=True):
             length = self._counts[sequence] + count
-            if length > longest:
-                raise ValueError(f"expects sequences of at most {longest} keys, but got {length} of sequence {sequence}")
+            if length > self._longest:
+                raise ValueError(f"expects sequences of at most {self._longest} keys, but got {length} of sequence {sequence}")
             wanted += self._count_pages(length) - len(self._held[sequence])
         if wanted > len(self._free):
             raise MemoryError(f"expects {wanted} free pages, but got {len(self._free)}")

@@ -63,9 +63,9 @@ def test_errors():
     generator = torch.Generator().manual_seed(1)
     cache = make_cache(pages=11)
     k = make(generator, 30)
-    with pytest.raises(ValueError, match="expects sequences of at most 32 keys, but got 33 of sequence 1"):
+    with pytest.raises(ValueError, match="expects sequences of at most 30 keys, but got 33 of sequence 1"):
         cache.append([1], make(generator, 33), make(generator, 33), [33])
-    cache.append([0, 1], make(generator, 60), make(generator, 60), [30, 30])
+    cache.append([0, 1], make(generator, 56), make(generator, 56), [28, 28])
     with pytest.raises(MemoryError, match="expects 4 free pages, but got 3"):
         cache.append([0, 2], make(generator, 32), make(generator, 32), [2, 30])
     for sequences, tensor, counts, text in (
@@ -76,5 +76,12 @@ def test_errors():
         with pytest.raises(ValueError, match=text):
             cache.append(sequences, tensor, tensor, counts)
     assert cache.get_length(2) == 0
+    # Of the last page no more than the sequence, for which alone there are angles.
+    options = {"kv_heads": 1, "head_dim": 32, "sequences": 1, "longest": 12, "cos": torch.ones(12, 16), "sin": torch.zeros(12, 16)}
+    short = attune.PagedCache(2, 8, **options)
+    rows = torch.ones(13, 1, 32, dtype=torch.bfloat16)
+    with pytest.raises(ValueError, match="expects sequences of at most 12 keys, but got 13 of sequence 0"):
+        short.append([0], rows, rows, [13])
+    assert short.get_length(0) == 0 and short.free_pages == 2
     with pytest.raises(ValueError, match="expects page_size to be at least 1, but got 0"):
         attune.PagedCache(1, 0, kv_heads=1, head_dim=8, sequences=1, longest=1)
