@@ -27,6 +27,15 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
   if (splits <= 1)
     return std::nullopt;
   constexpr int64_t kFewestBlocks = 4, kMostRounds = 4;
+  // First: it reads two knobs, and how many workgroups an SM has room for reads
+  // nearly all.
+  auto blocks = static_cast<int64_t>(
+      llvm::divideCeil(problem.seqK, schedule.getBlockN()));
+  if (blocks < kFewestBlocks * splits)
+    return refuse("split-of-few-blocks",
+                  "expects at least {0} blocks of keys for each of {1} splits, "
+                  "but got {2} of all",
+                  kFewestBlocks, splits, blocks);
   int64_t tiles = problem.countTiles(schedule),
           room = countSingleWarps(problem, schedule, target),
           most = std::max(kMostRounds, room) * target.getSms();
@@ -42,13 +51,6 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
                   "tiles",
                   room, target.getSms(), most, splits,
                   tiles ? std::to_string(tiles) : "an unknown number of");
-  auto blocks = static_cast<int64_t>(
-      llvm::divideCeil(problem.seqK, schedule.getBlockN()));
-  if (blocks < kFewestBlocks * splits)
-    return refuse("split-of-few-blocks",
-                  "expects at least {0} blocks of keys for each of {1} splits, "
-                  "but got {2} of all",
-                  kFewestBlocks, splits, blocks);
   return std::nullopt;
 }
 

@@ -85,14 +85,8 @@ static std::optional<Refusal> checkRoles(const AttentionGradProblem &problem,
                                          const GradientKernel &kernel,
                                          TargetAttr target) {
   int64_t together = schedule.getMmaWarps();
-  if (together == 1) {
-    if (schedule.getProducerWarps())
-      return refuse("one-warp-mma",
-                    "expects producer-warps to be 0 where mma-warps is 1, but "
-                    "got {0}",
-                    schedule.getProducerWarps());
+  if (together == 1)
     return std::nullopt;
-  }
   if (problem.hasLengths)
     if (std::optional<Refusal> refusal =
             checkLengths(problem, schedule, kernel))
@@ -199,16 +193,26 @@ static std::optional<Refusal> checkBlocks(const GradientKernel &kernel,
   return std::nullopt;
 }
 
+/// The rules of what all kernels have in common.
+static std::optional<Refusal>
+checkProducers(const AttentionGradKnobs &schedule) {
+  int64_t producers = schedule.getProducerWarps();
+  if (schedule.getMmaWarps() == 1 && producers)
+    return refuse("one-warp-mma",
+                  "expects producer-warps to be 0 where mma-warps is 1, but "
+                  "got {0}",
+                  producers);
+  if (schedule.getScoresAhead() && !producers)
+    return refuse("ahead-without-producer",
+                  "expects producer-warps where scores-ahead is 1, but got 0");
+  return std::nullopt;
+}
+
 /// The rules of a product that is issued one step ahead: it needs the next slot
 /// of a ring that a producer fills.
 static std::optional<Refusal> checkAhead(const AttentionGradKnobs &schedule,
                                          const GradientKernel &kernel) {
-  if (!schedule.getScoresAhead())
-    return std::nullopt;
-  if (!schedule.getProducerWarps())
-    return refuse("ahead-without-producer",
-                  "expects producer-warps where scores-ahead is 1, but got 0");
-  if (kernel.stages < 2)
+  if (schedule.getScoresAhead() && kernel.stages < 2)
     return refuse("ahead-of-one-slot",
                   "expects {0}-stages of at least 2 where scores-ahead is 1, "
                   "but got {1}",
@@ -265,7 +269,10 @@ std::optional<Refusal> attune::checkLegal(const AttentionGradProblem &problem,
                   "of {1} warps for, but got {2}",
                   target.getChip(), schedule.getMmaWarps(),
                   problem.elementType);
-  // One after the other: a search looks once at all that differ in the second.
+  // What is refused by few knobs comes first, and one kernel after the other: a
+  // search looks once at all that differ in what was not read.
+  if (std::optional<Refusal> refusal = checkProducers(schedule))
+    return refusal;
   for (MaskDim owns : {MaskDim::Key, MaskDim::Query})
     for (const GradientKernel &kernel : getGradientKernels(schedule, owns))
       if (std::optional<Refusal> refusal =
@@ -288,7 +295,7 @@ attune::checkWorthTrying(const AttentionGradProblem &problem,
                   "expects form to be fused where gradients need not be "
                   "deterministic, but got ordered");
   // What is not read leaves a search fewer cases to look at.
-  if (!getGradientKernels(schedule, MaskDim::Query).empty())
+  if (hasQueryKernel(schedule))
     return std::nullopt;
   const AttentionGradSchedule init;
   bool asksQueries =

@@ -13,11 +13,17 @@ using namespace attune;
 using tile::MmaAtomAttr;
 using tile::TargetAttr;
 
+bool attune::hasQueryKernel(const AttentionGradKnobs &schedule) {
+  schedule::GradientForm form = schedule.getForm();
+  return form != schedule::GradientForm::Fused &&
+         form != schedule::GradientForm::Ordered;
+}
+
 SmallVector<GradientKernel, 2>
 attune::getGradientKernels(const AttentionGradKnobs &schedule, MaskDim owns) {
   schedule::GradientForm form = schedule.getForm();
   bool isOrdered = form == schedule::GradientForm::Ordered,
-       isFused = form == schedule::GradientForm::Fused || isOrdered;
+       isFused = !hasQueryKernel(schedule);
   if (owns == MaskDim::Query) {
     if (isFused)
       return {};

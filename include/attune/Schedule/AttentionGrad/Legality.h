@@ -63,6 +63,9 @@ struct GradientKernel {
   bool sumsOwned = true, sumsValues = owns == MaskDim::Key;
 };
 
+/// Whether there is a kernel that owns queries, by the form alone.
+bool hasQueryKernel(const AttentionGradKnobs &schedule);
+
 /// The kernels that a schedule has, beside those that go through rows alone:
 /// those that own keys, or queries, of which no knob is read elsewhere.
 llvm::SmallVector<GradientKernel, 2>
