@@ -3,11 +3,76 @@
 // Scores a schedule by the time that the op's model predicts.
 
 #include "attune/Tuning/ModelRanker.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace attune;
 using namespace attune::tuning;
 
 namespace {
+/// Answers by what was read to give them: a node is the knob that is read next,
+/// its branches are values of it. Points that differ only in what a model does
+/// not read, of which a search has millions, are looked up.
+class AnswerTree {
+public:
+  using Read = llvm::function_ref<int64_t(size_t)>;
+
+  double get(llvm::ArrayRef<int64_t> point,
+             llvm::function_ref<double(Read)> compute) {
+    size_t node = 0;
+    while (nodes[node].knob) {
+      const auto &branches = nodes[node].branches;
+      auto branch = llvm::find_if(branches, [&](const auto &branch) {
+        return branch.first == point[*nodes[node].knob];
+      });
+      if (branch == branches.end())
+        return add(point, compute);
+      node = branch->second;
+    }
+    return nodes[node].isLeaf ? nodes[node].answer : add(point, compute);
+  }
+
+private:
+  struct Node {
+    /// None of a leaf, and of a node that was not reached yet.
+    std::optional<size_t> knob;
+    llvm::SmallVector<std::pair<int64_t, size_t>, 2> branches;
+    bool isLeaf = false;
+    double answer = 0;
+  };
+
+  double add(llvm::ArrayRef<int64_t> point,
+             llvm::function_ref<double(Read)> compute) {
+    size_t node = 0;
+    llvm::SmallBitVector read(point.size());
+    double answer = compute([&](size_t knob) {
+      int64_t value = point[knob];
+      if (!read.test(knob)) {
+        read.set(knob);
+        node = descend(node, knob, value);
+      }
+      return value;
+    });
+    nodes[node].isLeaf = true;
+    nodes[node].answer = answer;
+    return answer;
+  }
+
+  size_t descend(size_t node, size_t knob, int64_t value) {
+    assert(!nodes[node].isLeaf && nodes[node].knob.value_or(knob) == knob &&
+           "expects a model that reads what earlier values say");
+    nodes[node].knob = knob;
+    for (auto [other, next] : nodes[node].branches)
+      if (other == value)
+        return next;
+    nodes[node].branches.emplace_back(value, nodes.size());
+    nodes.emplace_back();
+    return nodes.size() - 1;
+  }
+
+  std::vector<Node> nodes = std::vector<Node>(1);
+};
+
 class ModelRanker : public Ranker {
 public:
   explicit ModelRanker(std::unique_ptr<CostModel> model)
@@ -16,16 +81,18 @@ public:
 protected:
   double score(llvm::ArrayRef<int64_t> point,
                const Resources *reported) const override {
-    ReportedUsage usage;
-    if (reported)
-      usage = {reported->registers, reported->spillBytes,
-               reported->loopFlopsPerClock};
-    return model->predict([&](size_t place) { return point[place]; },
-                          reported ? &usage : nullptr);
+    if (!reported)
+      return predictions.get(point, [&](AnswerTree::Read read) {
+        return model->predict(read, nullptr);
+      });
+    ReportedUsage usage{reported->registers, reported->spillBytes,
+                        reported->loopFlopsPerClock};
+    return model->predict([&](size_t place) { return point[place]; }, &usage);
   }
 
 private:
   std::unique_ptr<CostModel> model;
+  mutable AnswerTree predictions;
 };
 } // namespace
 
