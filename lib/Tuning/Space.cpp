@@ -171,12 +171,13 @@ LegalSpace attune::tuning::findLegal(const Space &space,
   llvm::ArrayRef<Knob> knobs = space.getKnobs();
   LegalSpace legal;
   std::vector<uint64_t> digits(knobs.size(), 0), indices;
-  llvm::SmallVector<size_t> path;
+  llvm::SmallVector<size_t, 32> path;
   do {
     Point point;
+    point.reserve(knobs.size());
     for (auto [knob, digit] : llvm::zip_equal(knobs, digits))
       point.push_back(knob.domain[digit]);
-    Probe probe(point);
+    Probe probe(std::move(point));
     std::optional<Refusal> refusal;
     if (worthTrying)
       refusal = worthTrying(probe);
@@ -191,7 +192,7 @@ LegalSpace attune::tuning::findLegal(const Space &space,
     LegalSpace::Refused &refused =
         (isSkipped ? legal.skipped : legal.refused)[refusal->id];
     if (refused.count == 0) {
-      refused.example = std::move(point);
+      refused.example = probe.getPoint();
       refused.message = refusal->getMessage();
     }
     uint64_t count = space.size();

@@ -8,6 +8,7 @@
 #define ATTUNE_TUNING_SPACE_H
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -81,12 +82,16 @@ private:
 /// A point under question, which notes the knobs that are looked at.
 class Probe {
 public:
-  explicit Probe(Point point) : point(std::move(point)) {}
+  explicit Probe(Point point)
+      : point(std::move(point)), isRead(this->point.size()) {}
 
+  const Point &getPoint() const { return point; }
   /// The value of a knob by its place in Space::getKnobs().
   int64_t operator[](size_t knob) const {
-    if (!llvm::is_contained(read, knob))
+    if (!isRead.test(knob)) {
+      isRead.set(knob);
       read.push_back(knob);
+    }
     return point[knob];
   }
   /// The knobs that were looked at, in the order of the first looks.
@@ -94,7 +99,8 @@ public:
 
 private:
   Point point;
-  mutable llvm::SmallVector<size_t> read;
+  mutable llvm::SmallBitVector isRead;
+  mutable llvm::SmallVector<size_t, 32> read;
 };
 
 /// Why a point is not legal: a stable id to count by, and a message with its
