@@ -475,6 +475,7 @@ def compute(
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
         arrays = dict(zip(arrays, (query, key, value), strict=True))
     if not torch.compiler.is_compiling():
+        _torch.check_tangents(query, key, value, sinks)
         out, lse = _compute(arrays, form, sinks, return_lse, chip)
     elif not _READS_FUNCTIONS:
         out, lse = _compute_apart(arrays, form, sinks, return_lse, chip)

@@ -19,9 +19,9 @@ _kinds: dict[Hashable, int] = {}
 
 
 def may_repeat() -> bool:
-    """Whether a call is made by PyTorch's program, and not read by its compiler."""
+    """Whether a call is made by PyTorch's program, not read by its compiler, and has no derivatives of forward mode."""
     torch = sys.modules.get("torch")
-    return torch is not None and not torch.compiler.is_dynamo_compiling()
+    return torch is not None and not torch.compiler.is_dynamo_compiling() and torch.autograd.forward_ad._current_level < 0
 
 
 def _make_key(key: Hashable, lengths: tuple[int | None, ...]) -> Hashable:

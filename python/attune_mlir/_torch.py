@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.autograd import forward_ad
 
 from . import _attention, _gradients, _known, _native
 
@@ -458,7 +459,12 @@ _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
 
 
 def is_traced(*arrays: Any) -> bool:
-    """Whether something traces or maps a call, or its tensors are no memory. Other arrays may be among them."""
+    """Whether something traces or maps a call, or its tensors are no memory. Other arrays may be among them.
+
+    NotImplementedError for tensors with derivatives of forward mode.
+    """
+    if not torch.compiler.is_compiling():
+        check_tangents(*arrays)
     return bool(
         torch.compiler.is_compiling()
         or torch._C._len_torch_dispatch_stack()
@@ -469,6 +475,15 @@ def is_traced(*arrays: Any) -> bool:
             and any(type(x) not in _PLAIN and (isinstance(x, torch.Tensor) or type(x).__module__.startswith("torch.")) for x in arrays)
         )
     )
+
+
+def check_tangents(*arrays: Any) -> None:
+    """NotImplementedError for tensors with derivatives of forward mode, which results would have lost."""
+    if forward_ad._current_level < 0:
+        return
+    for array in arrays:
+        if isinstance(array, torch.Tensor) and forward_ad.unpack_dual(array).tangent is not None:
+            raise NotImplementedError("expects no derivatives of forward mode, for which attune_mlir has no kernel: use backward mode")
 
 
 def is_plain(*arrays: Any) -> bool:

@@ -4,6 +4,7 @@
 import pytest
 import torch
 from conftest import find_chip
+from torch.autograd import forward_ad
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 from torch.utils.checkpoint import checkpoint
 
@@ -268,6 +269,28 @@ def test_refused():
     (grad,) = torch.autograd.grad(attune.attention(q, k, v).square().sum(), q, create_graph=True)
     with pytest.raises(NotImplementedError, match="expects first derivatives of attention alone"):
         grad.sum().backward()
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:FutureWarning")  # of PyTorch by itself
+def test_no_forward_mode():
+    """Results would lose these derivatives, in calls that are known as well."""
+    q, _, _ = (x.detach() for x in make_tensors(kv_heads=2, seq_k=37))
+    starts = torch.tensor([0, 37], dtype=torch.int32)
+    functions = (
+        lambda x: attune.attention(x, x, x),
+        lambda x: attune.decode(x, x, x),
+        lambda x: attune.varlen(x[0], x[0], x[0], starts, starts),
+        lambda x: attune.flex_attention(x, x, x),
+    )
+    for function in functions:
+        function(q)
+        with pytest.raises(NotImplementedError, match="expects no derivatives of forward mode"):
+            torch.func.jvp(function, (q,), (q,))
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(q, q)
+            with pytest.raises(NotImplementedError, match="expects no derivatives of forward mode"):
+                function(dual)
+            torch.testing.assert_close(function(q), function(dual.detach()))
 
 
 def test_checkpoint():
