@@ -164,7 +164,8 @@ def _reduce(kind: str, array: Any, axis: Any = None, keepdims: bool = False) -> 
     shape = tuple(size for dim, size in enumerate(array.shape) if dim not in dims)
     # As NumPy, means of float16 are of sums that are not rounded to it.
     read = array.astype(np.float32) if kind == "mean" and array.dtype == np.float16 else array
-    found = Array(Node("reduce", shape, read.dtype.name, (read._node,), ("sum" if kind == "mean" else kind, dims)))
+    options = ("sum" if kind == "mean" else kind, dims)
+    found = Array(Node("reduce", shape, read.dtype.name, (read._node,), options)) if dims else read
     if kind == "mean":
         found = (found / (count or math.nan)).astype(array.dtype)
     return found.reshape(tuple(1 if dim in dims else size for dim, size in enumerate(array.shape))) if keepdims else found

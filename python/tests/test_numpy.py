@@ -137,6 +137,12 @@ def test_transposes_that_change_nothing():
     check(lambda a: a.T + a.transpose(0) + np.transpose(a, 0) + a.transpose(-1), make(5))
 
 
+def test_reductions_of_no_axes():
+    """Fused into what reads them, they would add up once for each element of it."""
+    check(lambda a, b: a.sum() + a.mean() * a.max(axis=()) + b.sum(axis=()) - a.sum(), np.float64(3), make(4, dtype=np.float64))
+    check(lambda a: np.where(a > 0, a.sum().sum(), a), make(7))
+
+
 def test_rounding_is_numpys():
     """float16 is rounded after each function, as in NumPy."""
     a, b = make(50, dtype=np.float16), make(50, dtype=np.float16, seed=1)
