@@ -35,7 +35,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
@@ -138,9 +137,10 @@ TensorFunction::compile(ModuleOp module, StringRef name) {
   // They write a file for each run, into folders that users share.
   options.enableGDBNotificationListener = false;
   options.enablePerfNotificationListener = false;
-  auto optimize = makeOptimizingTransformer(/*optLevel=*/2, /*sizeLevel=*/0,
-                                            /*targetMachine=*/nullptr);
-  options.transformer = optimize;
+  // Most functions run once and for small tensors, and take longer to compile
+  // than to run; large ones run no longer for it, for they wait for sums and
+  // memory.
+  options.jitCodeGenOptLevel = llvm::CodeGenOptLevel::Less;
   auto engine = ExecutionEngine::create(module, options);
   if (!engine)
     return module.emitError() << llvm::toString(engine.takeError());
