@@ -4,7 +4,7 @@
 //
 // REQUIRES: attune-tune, ptxas
 // RUN: rm -rf %t && mkdir %t
-// DEFINE: %{tune} = attune-tune %s --device=none --budget=1 --finalists=0 --quiet --db=%t/tuning.db
+// DEFINE: %{tune} = attune-tune %s --only=block-m=64,block-n=64,num-warps=4,k-stages=2,v-stages=2,exp-on-fma=0,rescale=0,tile-order=ascending,split-k=1 --device=none --budget=1 --finalists=0 --quiet --db=%t/tuning.db
 // RUN: %{tune} --chip=sm_90 --size=seq-q=64,seq-k=64 2> /dev/null | FileCheck %s --check-prefix=NEW
 // RUN: %{tune} --chip=sm_90 --size=seq-q=64,seq-k=64 2> /dev/null | FileCheck %s --check-prefix=STORED
 // NEW: 1 of {{[0-9]+}} legal schedules tried in {{[^,]*$}}

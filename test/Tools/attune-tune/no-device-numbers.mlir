@@ -5,17 +5,18 @@
 // what regions capture, and what is known only at run time.
 //
 // REQUIRES: attune-tune
-// RUN: attune-tune %s --chip=gfx1100 --device=none --budget=2 --finalists=1 2> %t.log | FileCheck %s
+// DEFINE: %{part} = --only=block-n=32,block-n=64,num-warps=4,tile-order=ascending,split-k=1
+// RUN: attune-tune %s %{part} --chip=gfx1100 --device=none --budget=1 2> %t.log | FileCheck %s
 // RUN: FileCheck %s --check-prefix=LOG < %t.log
-// RUN: attune-tune %s --chip=gfx942 --device=none --budget=2 --finalists=1 2> %t.log | FileCheck %s
-// RUN: attune-tune %s --chip=gfx942 --device=none --budget=2 --finalists=1 --size=seq-q=700,seq-k=900 2> %t.log \
+// RUN: attune-tune %s %{part} --chip=gfx942 --device=none --budget=1 2> %t.log | FileCheck %s
+// RUN: attune-tune %s %{part} --chip=gfx942 --device=none --budget=1 --size=seq-q=700,seq-k=900 2> %t.log \
 // RUN:   | FileCheck %s
 
 // LOG: note: the kernels of the best were executed on the CPU
 // LOG: warning: no numbers are checked: expects
 // LOG: note: no numbers were checked
 
-// CHECK: grouped on gfx{{.*}}: 2 of
+// CHECK: grouped on gfx{{.*}}: 1 of
 // CHECK: numbers
 // CHECK-NEXT: 1 {{.*}} right
 func.func @grouped(%q: tensor<4x3000x16x128xbf16>, %k: tensor<4x4096x4x128xbf16>, %v: tensor<4x4096x4x64xbf16>,
@@ -26,7 +27,7 @@ func.func @grouped(%q: tensor<4x3000x16x128xbf16>, %k: tensor<4x4096x4x128xbf16>
   return %o, %lse : tensor<4x3000x16x64xbf16>, tensor<4x16x3000xf32>
 }
 
-// CHECK: documents on gfx{{.*}}: 2 of
+// CHECK: documents on gfx{{.*}}: 1 of
 // CHECK: numbers
 // CHECK-NEXT: 1 {{.*}} right
 func.func @documents(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: tensor<2x8x?x64xf16>,
@@ -42,7 +43,7 @@ func.func @documents(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %v: ten
 }
 
 // One tensor is query, key and value.
-// CHECK: self on gfx{{.*}}: 2 of
+// CHECK: self on gfx{{.*}}: 1 of
 // CHECK: numbers
 // CHECK-NEXT: 1 {{.*}} right
 func.func @self(%x: tensor<1x4x513x80xf16>) -> tensor<1x4x513x80xf16> {
@@ -51,7 +52,7 @@ func.func @self(%x: tensor<1x4x513x80xf16>) -> tensor<1x4x513x80xf16> {
 }
 
 // Lists of blocks are for as many blocks of queries as there are.
-// CHECK: listed on gfx{{.*}}: 2 of
+// CHECK: listed on gfx{{.*}}: 1 of
 // CHECK: numbers
 // CHECK-NEXT: 1 {{.*}} right
 func.func @listed(%q: tensor<2x4x1000x64xf16>, %counts: tensor<1x1x8xi32>, %indices: tensor<1x1x8x8xi32>) -> tensor<2x4x1000x64xf16> {
@@ -61,7 +62,7 @@ func.func @listed(%q: tensor<2x4x1000x64xf16>, %counts: tensor<1x1x8xi32>, %indi
 }
 
 // A problem that cannot be run leaves its candidates as they are.
-// CHECK: unknown on gfx{{.*}}: 2 of
+// CHECK: unknown on gfx{{.*}}: 1 of
 // CHECK: numbers
 // CHECK-NEXT: {{^}}   1 {{ *[0-9.]+ +- }}
 func.func @unknown(%q: tensor<2x8x?x64xf16>, %k: tensor<2x8x?x64xf16>, %bias: tensor<?xf16>) -> tensor<2x8x?x64xf16> {

@@ -6,23 +6,24 @@
 // from the database.
 //
 // REQUIRES: attune-tune, ptxas
+// DEFINE: %{part} = --only=block-n=32,block-n=64,exp-on-fma=0,rescale=0,tile-order=ascending
 // RUN: rm -rf %t && mkdir %t
-// RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db -o %t/tuned.mlir --json=%t/report.json \
+// RUN: attune-tune %s %{part} --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db -o %t/tuned.mlir --json=%t/report.json \
 // RUN:   > %t/table 2> %t/log
 // RUN: FileCheck %s --check-prefix=TABLE < %t/table
 // RUN: FileCheck %s --check-prefix=LOG < %t/log
 // RUN: FileCheck %s --check-prefix=TUNED < %t/tuned.mlir
 // RUN: FileCheck %s --check-prefix=REPORT < %t/report.json
 // RUN: attune-opt %t/tuned.mlir --attune-compile=chip=sm_90 -o /dev/null
-// RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db 2> /dev/null \
+// RUN: attune-tune %s %{part} --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db 2> /dev/null \
 // RUN:   | FileCheck %s --check-prefix=AGAIN
-// RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db --verbose 2> /dev/null \
+// RUN: attune-tune %s %{part} --chip=sm_90 --device=none --budget=3 --db=%t/tuning.db --verbose 2> /dev/null \
 // RUN:   | FileCheck %s --check-prefix=VERBOSE
-// RUN: attune-tune %s --chip=sm_90 --device=none --budget=0 --db=%t/tuning.db 2> /dev/null \
+// RUN: attune-tune %s %{part} --chip=sm_90 --device=none --budget=0 --db=%t/tuning.db 2> /dev/null \
 // RUN:   | FileCheck %s --check-prefix=LOOKUP
-// RUN: not attune-tune %s --chip=sm_90 --device=none --budget=0 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: not attune-tune %s %{part} --chip=sm_90 --device=none --budget=0 2>&1 | FileCheck %s --check-prefix=NOTHING
 // RUN: attune-tune --status --db=%t/tuning.db | FileCheck %s --check-prefix=STATUS
-// RUN: attune-tune %s --chip=sm_90 --device=none --budget=3 --jobs=1 --db=%t/tuning.db -o - 2> /dev/null \
+// RUN: attune-tune %s %{part} --chip=sm_90 --device=none --budget=3 --jobs=1 --db=%t/tuning.db -o - 2> /dev/null \
 // RUN:   | FileCheck %s --check-prefix=TUNED
 
 // TABLE: first on sm_90: 3 of {{[0-9]+}} legal schedules tried
@@ -50,7 +51,7 @@
 // AGAIN: 3 of {{[0-9]+}} legal schedules tried in 0s, 3 of them from the database
 
 // VERBOSE: the default schedule is block-m={{.*}} block-n=
-// VERBOSE: refused, shared-overflow: {{[0-9]+}}, for example {{.*}}: expects at most {{[0-9]+}} bytes of shared memory
+// VERBOSE: refused, register-overflow: {{[0-9]+}}, for example {{.*}}: expects accumulators of at most {{[0-9]+}} registers
 // VERBOSE: not worth trying,
 // VERBOSE: best by model: block-m=
 

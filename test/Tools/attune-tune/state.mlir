@@ -3,8 +3,9 @@
 // A search in a stated state of the device. Without queries all is right.
 //
 // REQUIRES: attune-tune
+// DEFINE: %{part} = --only=block-m=64,block-n=64,num-warps=4,k-stages=2,v-stages=2,exp-on-fma=0,rescale=0,tile-order=ascending,split-k=1
 // RUN: rm -rf %t && mkdir %t
-// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t attune-tune %s --budget=2 --finalists=2 --final-rounds=1 --size=seq-q=0 \
+// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t attune-tune %s %{part} --budget=2 --finalists=2 --final-rounds=1 --size=seq-q=0 \
 // RUN:   --db=%t/tuning.db --json=%t/sustained.json --quiet > %t/table 2> %t/log
 // RUN: FileCheck %s < %t/table
 // RUN: FileCheck %s --check-prefix=QUIET --allow-empty < %t/log
@@ -20,10 +21,10 @@
 // JSON: "state": "finished"
 //
 // What was measured in one state is not known in the other.
-// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t not attune-tune %s --budget=0 --size=seq-q=0 --state=cool --db=%t/tuning.db \
+// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t not attune-tune %s %{part} --budget=0 --size=seq-q=0 --state=cool --db=%t/tuning.db \
 // RUN:   --quiet 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: attune-tune: error: expects a stored result of 'attention' on sm_90a
-// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t attune-tune %s --budget=2 --size=seq-q=0 --state=cool --db=%t/tuning.db \
+// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t attune-tune %s %{part} --budget=2 --size=seq-q=0 --state=cool --db=%t/tuning.db \
 // RUN:   --quiet | FileCheck %s --check-prefix=COOL
 // COOL: attention on sm_90a: 2 of {{[0-9]+}} legal schedules tried in {{[0-9ms]+$}}
 // COOL: the best was measured cool, at 1755 MHz
@@ -33,7 +34,7 @@
 //
 // What spoils a measurement is said once, however many candidates there are.
 // RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t FAKE_DRIVER_PROCESSES=2 FAKE_DRIVER_BUSY=37 \
-// RUN:   FAKE_DRIVER_FAULT=nvmlDeviceGetTotalEnergyConsumption attune-tune %s --budget=2 --size=seq-q=0 --final-rounds=1 \
+// RUN:   FAKE_DRIVER_FAULT=nvmlDeviceGetTotalEnergyConsumption attune-tune %s %{part} --budget=2 --size=seq-q=0 --final-rounds=1 \
 // RUN:   --quiet 2>&1 | FileCheck %s --check-prefix=SPOILT
 // SPOILT:     attune-tune: warning: the device is busy for 37 percent of the time
 // SPOILT:     warning: 1 other process has the device open
@@ -42,7 +43,7 @@
 // SPOILT-NOT: warning:
 //
 // Energy is an objective where it is counted.
-// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t attune-tune %s --budget=1 --finalists=1 --objective=energy --size=seq-q=0 \
+// RUN: env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t attune-tune %s %{part} --budget=1 --finalists=1 --objective=energy --size=seq-q=0 \
 // RUN:   --json=%t/energy.json --quiet | FileCheck %s --check-prefix=ENERGY
 // RUN: FileCheck %s --check-prefix=ENERGYJSON < %t/energy.json
 // ENERGY: the best was measured sustained

@@ -5,10 +5,11 @@
 // one whose kernels do nothing, which is right where there are no queries.
 //
 // REQUIRES: attune-tune
+// DEFINE: %{part} = --only=block-m=64,block-n=64,num-warps=4,k-stages=2,v-stages=2,exp-on-fma=0,rescale=0,tile-order=ascending,split-k=1
 // RUN: rm -rf %t && mkdir %t
 // DEFINE: %{fake} = env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t
 // DEFINE: %{paste} = env LD_LIBRARY_PATH=%fake_driver TMPDIR=%t PATH=%attune_build/bin:/usr/bin:/bin bash
-// DEFINE: %{tune} = attune-tune %s --budget=2 --size=batch=1,seq-q=0,seq-k=64 --state=cool --quiet
+// DEFINE: %{tune} = attune-tune %s %{part} --budget=2 --size=batch=1,seq-q=0,seq-k=64 --state=cool --quiet
 //
 // RUN: %{fake} %{tune} -o "%t/my winner.mlir" --json=%t/report.json --vendor=winner=0.4ms > %t/table
 // RUN: FileCheck %s --check-prefix=TABLE < %t/table
@@ -37,7 +38,7 @@
 // Of several problems one is named. What cannot be timed here is to be run elsewhere.
 // RUN: sed '/^!operand/d; s/func.func @attention/func.func @other/' %s > %t/other.mlir
 // RUN: cat %s %t/other.mlir > %t/two.mlir
-// RUN: %{fake} attune-tune %t/two.mlir --budget=1 --size=batch=1,seq-q=0,seq-k=64 --state=cool --quiet -o %t/both.mlir --vendor=other=1ms > %t/table
+// RUN: %{fake} attune-tune %t/two.mlir %{part} --budget=1 --size=batch=1,seq-q=0,seq-k=64 --state=cool --quiet -o %t/both.mlir --vendor=other=1ms > %t/table
 // RUN: FileCheck %s --check-prefix=TWO < %t/table
 // RUN: sed -n 's/^run it: //p' %t/table > %t/command
 // RUN: %{paste} %t/command | FileCheck %s --check-prefix=PASTED
@@ -47,7 +48,7 @@
 // TWO: other on
 // TWO: vendor: 1000.0 us
 // TWO: run it: attune-run {{.*}}both.mlir {{.*}} --function=other
-// RUN: %{fake} attune-tune %t/two.mlir --budget=1 --size=batch=1,seq-q=0,seq-k=64 --state=cool --quiet | FileCheck %s --check-prefix=NONAME
+// RUN: %{fake} attune-tune %t/two.mlir %{part} --budget=1 --size=batch=1,seq-q=0,seq-k=64 --state=cool --quiet | FileCheck %s --check-prefix=NONAME
 // NONAME-NOT: run it
 // RUN: attune-tune %s --chip=gfx942 --device=none --budget=1 --size=batch=1,seq-q=64,seq-k=64 --quiet 2> /dev/null | FileCheck %s --check-prefix=ELSEWHERE
 // ELSEWHERE: best by model: block-m=
