@@ -22,8 +22,8 @@ public:
     size_t node = 0;
     while (nodes[node].knob) {
       const auto &branches = nodes[node].branches;
-      auto branch = llvm::find_if(branches, [&](const auto &branch) {
-        return branch.first == point[*nodes[node].knob];
+      const auto *branch = llvm::find_if(branches, [&](const auto &other) {
+        return other.first == point[*nodes[node].knob];
       });
       if (branch == branches.end())
         return add(point, compute);
