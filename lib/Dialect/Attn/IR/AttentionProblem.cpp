@@ -174,9 +174,9 @@ static void setClauses(OpT op, const AttentionProblem &problem,
   if (problem.causal)
     op.setCausalAttr(CausalAttr::get(op.getContext(), *problem.causal));
   if (problem.window)
-    op.setWindowAttr(WindowAttr::get(
-        op.getContext(), problem.window->first, problem.window->second,
-        getWindowAlignment(problem)));
+    op.setWindowAttr(WindowAttr::get(op.getContext(), problem.window->first,
+                                     problem.window->second,
+                                     getWindowAlignment(problem)));
   if (problem.softcap)
     op.setSoftcapAttr(builder.getF32FloatAttr(*problem.softcap));
   if (problem.scale)

@@ -58,7 +58,8 @@ struct AttentionProblem {
   std::optional<Alignment> causal;
   /// Left and right of the diagonal; -1 where unbounded.
   std::optional<std::pair<int64_t, int64_t>> window;
-  /// Of the window; if not given that of `causal`, or else the bottom-right one.
+  /// Of the window; if not given that of `causal`, or else the bottom-right
+  /// one.
   std::optional<Alignment> windowAlignment;
   /// Queries and keys of a block, of which lists are taken.
   std::optional<std::pair<int64_t, int64_t>> blockLists;
