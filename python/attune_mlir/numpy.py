@@ -55,8 +55,8 @@ def evaluate(array: Array, *, chip: str | None = None) -> Any:
     """
     if not isinstance(array, Array):
         raise TypeError(f"expects an array of attune_mlir.numpy, but got {type(array).__name__}")
-    # The caller may write it.
-    return array._evaluate(chip).copy()
+    found = array._evaluate(chip)
+    return found.copy() if isinstance(found, np.ndarray) else found  # which the caller may write
 
 
 def _freeze(array: Any) -> Any:
