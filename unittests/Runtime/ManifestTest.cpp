@@ -29,7 +29,7 @@ static std::string errorOf(llvm::StringRef from, llvm::StringRef to) {
   return manifest ? "" : llvm::toString(manifest.takeError());
 }
 
-static bool namesField(const std::string &text, llvm::StringRef word) {
+static bool mentions(const std::string &text, llvm::StringRef word) {
   return llvm::StringRef(text).contains(word);
 }
 
@@ -50,11 +50,11 @@ TEST(Manifest, SurvivesJSON) {
 }
 
 TEST(Manifest, RefusesOtherVersions) {
-  EXPECT_TRUE(namesField(errorOf("\"version\": 1", "\"version\": 2"),
-                         "expected 1, the only version that this program knows "
-                         "at manifest.version"));
-  EXPECT_TRUE(namesField(errorOf("\"version\": 1,", ""),
-                         "written before manifests had versions"));
+  EXPECT_TRUE(mentions(errorOf("\"version\": 1", "\"version\": 2"),
+                       "expected 1, the only version that this program knows "
+                       "at manifest.version"));
+  EXPECT_TRUE(mentions(errorOf("\"version\": 1,", ""),
+                       "written before manifests had versions"));
 }
 
 /// With what stands in place of the scalar.
@@ -96,24 +96,22 @@ TEST(Manifest, RefusesWrongWorkspaces) {
     auto manifest = Manifest::parse(withWorkspace(facts));
     return manifest ? "" : llvm::toString(manifest.takeError());
   };
-  EXPECT_TRUE(namesField(errorOf("\"zero\"", "\"one\""),
-                         "expected undefined or zero at "
-                         "manifest.arguments[1].contents"));
-  EXPECT_TRUE(namesField(errorOf(", 3]", "]"),
-                         "expects a size for each of the 2 dimensions of 'w', "
-                         "but got 1"));
-  EXPECT_TRUE(namesField(errorOf("16", "24"),
-                         "expects a power of 2 as alignment "
-                         "of 'w', but got 24"));
-  EXPECT_TRUE(namesField(errorOf(", 3]", ", 0]"), "expected at least 1"));
+  EXPECT_TRUE(mentions(errorOf("\"zero\"", "\"one\""),
+                       "expected undefined or zero at "
+                       "manifest.arguments[1].contents"));
+  EXPECT_TRUE(mentions(errorOf(", 3]", "]"),
+                       "expects a size for each of the 2 dimensions of 'w', "
+                       "but got 1"));
+  EXPECT_TRUE(mentions(errorOf("16", "24"), "expects a power of 2 as alignment "
+                                            "of 'w', but got 24"));
+  EXPECT_TRUE(mentions(errorOf(", 3]", ", 0]"), "expected at least 1"));
   for (llvm::StringRef wrong : {"1", "3", "7"})
-    EXPECT_TRUE(namesField(
+    EXPECT_TRUE(mentions(
         errorOf("\"argument\": 0", ("\"argument\": " + wrong).str()),
         "expects the number of a buffer that is passed in sizes of 'w'"));
-  EXPECT_TRUE(
-      namesField(errorOf("\"index\": 2", "\"index\": 4"),
-                 "expects a dimension of 'query', which has 4, in sizes "
-                 "of 'w', but got 4"));
+  EXPECT_TRUE(mentions(errorOf("\"index\": 2", "\"index\": 4"),
+                       "expects a dimension of 'query', which has 4, in sizes "
+                       "of 'w', but got 4"));
 }
 
 /// The bytes of a buffer among the parameters of a launch.
@@ -238,42 +236,39 @@ TEST(LaunchSequence, RefusesWrongNumbers) {
 }
 
 TEST(Manifest, ErrorsNameTheKey) {
-  EXPECT_TRUE(namesField(errorOf("\"write\"", "\"append\""),
-                         "expected read, write, read_write or workspace"));
-  EXPECT_TRUE(namesField(errorOf("\"bf16\"", "\"f7\""), "arguments[0].type"));
-  EXPECT_TRUE(namesField(errorOf("\"per\": 128", "\"per\": 0"), "grid[0].per"));
-  EXPECT_TRUE(
-      namesField(errorOf("\"kernel\"", "\"kernle\""), "manifest.kernel"));
-  EXPECT_TRUE(namesField(errorOf("[128, 1, 1]", "[128, 1]"), "block"));
-  EXPECT_TRUE(
-      namesField(errorOf("\"argument\": 0", "\"argument\": 4"), "grid"));
-  EXPECT_TRUE(namesField(errorOf("\"index\": 2", "\"index\": 4"), "grid"));
-  EXPECT_TRUE(namesField(errorOf("\"grid\":", "\"grid_limit\": 0, \"grid\":"),
-                         "grid_limit"));
-  EXPECT_TRUE(namesField(errorOf("\"grid\":", "\"cluster\": 0, \"grid\":"),
-                         "expects at least 1 in cluster, but got 0"));
-  EXPECT_TRUE(namesField(errorOf("\"grid\":", "\"cluster\": 2, "
-                                              "\"grid_limit\": 3, \"grid\":"),
-                         "expects a positive multiple of the cluster's 2 "
-                         "workgroups in grid_limit, but got 3"));
-  EXPECT_TRUE(namesField(errorOf("98304", "-1"), "shared_bytes"));
+  EXPECT_TRUE(mentions(errorOf("\"write\"", "\"append\""),
+                       "expected read, write, read_write or workspace"));
+  EXPECT_TRUE(mentions(errorOf("\"bf16\"", "\"f7\""), "arguments[0].type"));
+  EXPECT_TRUE(mentions(errorOf("\"per\": 128", "\"per\": 0"), "grid[0].per"));
+  EXPECT_TRUE(mentions(errorOf("\"kernel\"", "\"kernle\""), "manifest.kernel"));
+  EXPECT_TRUE(mentions(errorOf("[128, 1, 1]", "[128, 1]"), "block"));
+  EXPECT_TRUE(mentions(errorOf("\"argument\": 0", "\"argument\": 4"), "grid"));
+  EXPECT_TRUE(mentions(errorOf("\"index\": 2", "\"index\": 4"), "grid"));
+  EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"grid_limit\": 0, \"grid\":"),
+                       "grid_limit"));
+  EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"cluster\": 0, \"grid\":"),
+                       "expects at least 1 in cluster, but got 0"));
+  EXPECT_TRUE(mentions(errorOf("\"grid\":", "\"cluster\": 2, "
+                                            "\"grid_limit\": 3, \"grid\":"),
+                       "expects a positive multiple of the cluster's 2 "
+                       "workgroups in grid_limit, but got 3"));
+  EXPECT_TRUE(mentions(errorOf("98304", "-1"), "shared_bytes"));
   EXPECT_NE(errorOf("{", "["), "");
 }
 
 TEST(Manifest, RefusesWrongTensorMaps) {
-  EXPECT_TRUE(namesField(errorOf("\"swizzle\": 128", "\"swizzle\": 16"),
-                         "arguments[3].swizzle"));
-  EXPECT_TRUE(
-      namesField(errorOf("1, 128, 64", "1, 0, 64"), "arguments[3].box"));
-  EXPECT_TRUE(namesField(errorOf("\"of\": 2,", ""), "arguments[3].of"));
-  EXPECT_TRUE(namesField(
+  EXPECT_TRUE(mentions(errorOf("\"swizzle\": 128", "\"swizzle\": 16"),
+                       "arguments[3].swizzle"));
+  EXPECT_TRUE(mentions(errorOf("1, 128, 64", "1, 0, 64"), "arguments[3].box"));
+  EXPECT_TRUE(mentions(errorOf("\"of\": 2,", ""), "arguments[3].of"));
+  EXPECT_TRUE(mentions(
       errorOf("\"tensor_map\", \"rank\": 0", "\"tensor_map\", \"rank\": 4"),
       "arguments[3].rank"));
   for (llvm::StringRef wrong : {"-1", "1", "3", "4"})
-    EXPECT_TRUE(namesField(errorOf("\"of\": 2", ("\"of\": " + wrong).str()),
-                           "expects 'map' to be of a buffer"));
+    EXPECT_TRUE(mentions(errorOf("\"of\": 2", ("\"of\": " + wrong).str()),
+                         "expects 'map' to be of a buffer"));
   EXPECT_TRUE(
-      namesField(errorOf("1, 128, 64", "128, 64"), "with a size for each"));
+      mentions(errorOf("1, 128, 64", "128, 64"), "with a size for each"));
 }
 
 TEST(Manifest, PreparesALaunch) {
@@ -347,16 +342,16 @@ TEST(Manifest, KnowsSums) {
   EXPECT_EQ(llvm::cantFail(Manifest::fromJSON(manifest.toJSON())).toJSON(),
             manifest.toJSON());
   EXPECT_EQ(manifest.grid.evaluate(arguments), (2 + 66) * 3);
-  EXPECT_TRUE(namesField(errorOf(size, R"({"sum": [)" + size + ", 0]}"),
-                         "expected a size and a number of at least 1"));
+  EXPECT_TRUE(mentions(errorOf(size, R"({"sum": [)" + size + ", 0]}"),
+                       "expected a size and a number of at least 1"));
 
-  EXPECT_TRUE(namesField(errorOf(size, R"({"sum": [)" + size + "]}"),
-                         "expected a list of two factors, or of one and a "
-                         "number"));
+  EXPECT_TRUE(mentions(errorOf(size, R"({"sum": [)" + size + "]}"),
+                       "expected a list of two factors, or of one and a "
+                       "number"));
   EXPECT_TRUE(
-      namesField(errorOf(size, R"({"sum": [)" + size + ", " + size + "]}"),
-                 "expected sizes, of which only the first one is divided"));
-  EXPECT_TRUE(namesField(
+      mentions(errorOf(size, R"({"sum": [)" + size + ", " + size + "]}"),
+               "expected sizes, of which only the first one is divided"));
+  EXPECT_TRUE(mentions(
       errorOf(size, R"({"sum": [)" + size +
                         R"(, {"argument": 1, "index": 0, "per": 1}]})"),
       "expects the number of a buffer that is passed in grid"));
