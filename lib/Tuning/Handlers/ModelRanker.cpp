@@ -3,8 +3,8 @@
 // Scores a schedule by the time that the op's model predicts.
 
 #include "attune/Tuning/ModelRanker.h"
+#include "attune/Tuning/Space.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallBitVector.h"
 
 using namespace attune;
 using namespace attune::tuning;
@@ -29,7 +29,8 @@ public:
         return add(point, compute);
       node = branch->second;
     }
-    return nodes[node].isLeaf ? nodes[node].answer : add(point, compute);
+    const std::optional<double> &answer = nodes[node].answer;
+    return answer ? *answer : add(point, compute);
   }
 
 private:
@@ -37,29 +38,23 @@ private:
     /// None of a leaf, and of a node that was not reached yet.
     std::optional<size_t> knob;
     llvm::SmallVector<std::pair<int64_t, size_t>, 2> branches;
-    bool isLeaf = false;
-    double answer = 0;
+    /// Of a leaf.
+    std::optional<double> answer;
   };
 
   double add(llvm::ArrayRef<int64_t> point,
              llvm::function_ref<double(Read)> compute) {
+    Probe probe{Point(point)};
+    double answer = compute([&](size_t knob) { return probe[knob]; });
     size_t node = 0;
-    llvm::SmallBitVector read(point.size());
-    double answer = compute([&](size_t knob) {
-      int64_t value = point[knob];
-      if (!read.test(knob)) {
-        read.set(knob);
-        node = descend(node, knob, value);
-      }
-      return value;
-    });
-    nodes[node].isLeaf = true;
+    for (size_t knob : probe.getRead())
+      node = descend(node, knob, point[knob]);
     nodes[node].answer = answer;
     return answer;
   }
 
   size_t descend(size_t node, size_t knob, int64_t value) {
-    assert(!nodes[node].isLeaf && nodes[node].knob.value_or(knob) == knob &&
+    assert(!nodes[node].answer && nodes[node].knob.value_or(knob) == knob &&
            "expects a model that reads what earlier values say");
     nodes[node].knob = knob;
     for (auto [other, next] : nodes[node].branches)
