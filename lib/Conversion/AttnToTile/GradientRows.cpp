@@ -91,15 +91,13 @@ std::pair<Value, Value> GradientOperands::findNumbers(ImplicitLocOpBuilder &b,
                                                       Value query) const {
   if (!rowsBefore)
     return {batch, query};
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
   int64_t copies = countCopies(rowsBefore);
-  Value first = b.createOrFold<arith::MulIOp>(batch, constant(copies));
+  Value first = b.createOrFold<arith::MulIOp>(batch, constant(b, copies));
   if (!query)
     return {first, {}};
-  Value zeros = arith::AndIOp::create(
-      b, arith::SubIOp::create(b, constant(0), query), constant(copies - 1));
+  Value zeros =
+      arith::AndIOp::create(b, arith::SubIOp::create(b, constant(b, 0), query),
+                            constant(b, copies - 1));
   return {b.createOrFold<arith::AddIOp>(first, zeros),
           arith::AddIOp::create(b, query, zeros)};
 }
@@ -161,7 +159,7 @@ static Value makeShifts(TileBuilder &b, Value lse) {
                  // A query that sees nothing has scores of -inf alone.
                  Value isEmpty = arith::CmpFOp::create(
                      inner, loc, arith::CmpFPredicate::OEQ, args[0],
-                     constant(-std::numeric_limits<double>::infinity()));
+                     constant(-kInfinity));
                  Value scaled = arith::MulFOp::create(
                      inner, loc, args[0], constant(-llvm::numbers::log2e));
                  return arith::SelectOp::create(inner, loc, isEmpty,
@@ -173,13 +171,10 @@ static Value makeShifts(TileBuilder &b, Value lse) {
 /// which are not before the buffer.
 static void storeZerosBefore(TileBuilder &b, Value view, int64_t rows,
                              Value first, int64_t zeros) {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
   Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, constant(0));
-  Value place = arith::SelectOp::create(b, isFirst, constant(zeros - rows),
-                                        constant(-rows));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, first, constant(b, 0));
+  Value place = arith::SelectOp::create(b, isFirst, constant(b, zeros - rows),
+                                        constant(b, -rows));
   tile::StoreOp::create(b, b.fill(TileType::get({rows}, b.getF32Type()), 0),
                         view, place, /*accumulate=*/false,
                         tile::StorePath::Direct);

@@ -54,13 +54,10 @@ static OpFoldResult countRows(TileBuilder &b, attn::AttentionOp op,
 void attune::buildLastMerge(TileBuilder &b, attn::AttentionOp op,
                             const KernelOperands &operands,
                             const KernelSizes &sizes, TilePlace &at) {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
   schedule::AttentionAttr schedule = op.getScheduleAttr();
   Value isLast = tile::JoinOp::create(
       b, b.getI1Type(), operands.merged.counters, at.tileNumber,
-      constant(schedule.getSplitK()), /*offset=*/IntegerAttr());
+      constant(b, schedule.getSplitK()), /*offset=*/IntegerAttr());
   auto branch = scf::IfOp::create(b, isLast, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -72,8 +69,8 @@ void attune::buildLastMerge(TileBuilder &b, attn::AttentionOp op,
     mostRows = std::min(mostRows, queries);
   MergePlan plan(schedule, sizes.headDimV, mostRows);
   auto loop = scf::ForOp::create(
-      b, constant(0), getValueOrCreateConstantIndexOp(b, b.getLoc(), count),
-      constant(plan.rows));
+      b, constant(b, 0), getValueOrCreateConstantIndexOp(b, b.getLoc(), count),
+      constant(b, plan.rows));
   b.setInsertionPointToStart(loop.getBody());
 
   MergeOperands merge;
@@ -112,13 +109,10 @@ void attune::buildLastMerge(TileBuilder &b, attn::AttentionOp op,
 void attune::storeSharers(TileBuilder &b, attn::AttentionOp op, Value buffer,
                           const KernelSizes &sizes, TilePlace &at) {
   Type f32 = b.getF32Type();
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
   bool headsFirst = sizes.flattens && !sizes.queriesFirst;
   Value after = arith::SelectOp::create(
-      b, at.sharers->isFirst, constant(headsFirst ? sizes.heads : op.getSeqQ()),
-      constant(0));
+      b, at.sharers->isFirst,
+      constant(b, headsFirst ? sizes.heads : op.getSeqQ()), constant(b, 0));
   for (auto [part, number] :
        llvm::enumerate(std::array{at.sharers->first, at.sharers->count})) {
     Value word = arith::IndexCastOp::create(b, b.getI32Type(), number);
@@ -134,7 +128,7 @@ void attune::storeSharers(TileBuilder &b, attn::AttentionOp op, Value buffer,
                              sizes.queriesFirst, after)
             : viewRowNumbers(b, ofPart, at.batch, at.headQ, sizes.heads, after,
                              /*isPacked=*/true);
-    tile::StoreOp::create(b, rows, view, constant(0), /*accumulate=*/false,
+    tile::StoreOp::create(b, rows, view, constant(b, 0), /*accumulate=*/false,
                           tile::StorePath::Direct);
   }
 }

@@ -63,19 +63,16 @@ static bool areAlongHeads(Value output, StringRef order) {
 }
 
 void OutputRows::locate() {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
   alongHeads = areAlongHeads(output, order);
-  Value perTile = constant(own.rows);
+  Value perTile = constant(b, own.rows);
   Value tiles = b.createOrFold<arith::CeilDivUIOp>(
       getSize(alongHeads ? 'h' : 's'), perTile);
-  Value heads = alongHeads ? constant(1) : getSize('h');
+  Value heads = alongHeads ? constant(b, 1) : getSize('h');
   QueryTile tile =
       orderByHead(b, gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult(),
                   {tiles, heads, heads, getSize('b')}, /*lastFirst=*/false);
   own.batch = tile.batch;
-  head = alongHeads ? constant(0) : tile.headQ;
+  head = alongHeads ? constant(b, 0) : tile.headQ;
   own.first = arith::MulIOp::create(b, tile.tile, perTile);
   own.sharedHead = alongHeads ? own.first : head;
 }
