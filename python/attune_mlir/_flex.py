@@ -131,7 +131,7 @@ def _make_text(form: Form, operands: _Operands, tables: list[torch.Tensor], trac
     )
 
 
-def _get_tables(block_mask: Any, sizes: _operands.Sizes) -> list[torch.Tensor]:
+def _get_tables(block_mask: Any, sizes: _operands.Sizes, device: torch.device) -> list[torch.Tensor]:
     """The lists of blocks, cut to the lengths."""
     lengths = tuple(block_mask.seq_lengths)
     if lengths != (sizes.seq_q, sizes.seq_k):
@@ -147,6 +147,8 @@ def _get_tables(block_mask: Any, sizes: _operands.Sizes) -> list[torch.Tensor]:
                 f"expects {name} of block_mask for a batch of 1 or {sizes.batch}, 1 or {sizes.heads} heads and {rows} blocks of queries, "
                 f"but got shape {tuple(table.shape)}"
             )
+        if table.device != device:
+            raise ValueError(f"expects {name} of block_mask on the device of query, {device}, but got {table.device}")
         tables.append(table.to(torch.int32).contiguous())
     return tables
 
@@ -243,7 +245,7 @@ def _read_call(
 ) -> Call:
     """`has_gradients` says that those of tensors which functions read are seen to."""
     sizes = operands.sizes
-    tables = [] if form.blocks is None else _get_tables(form.blocks, sizes)
+    tables = [] if form.blocks is None else _get_tables(form.blocks, sizes, query.device)
     traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, query.device, identity)
     if has_gradients and traced.detaches:
         raise NotImplementedError(DETACHES)

@@ -65,6 +65,10 @@ def test_block_masks():
     rows = torch.zeros(1, 1, 3, dtype=torch.int32)
     mask = BlockMask.from_kv_blocks(rows, torch.zeros(1, 1, 3, 2, dtype=torch.int32), BLOCK_SIZE=32, seq_lengths=(64, 64))
     refuse(ValueError, "and 2 blocks of queries, but got shape", block_mask=mask)
+    # Of a call that was made before, too.
+    mask = make_mask(causal)
+    attune.flex_attention(*make_inputs(), block_mask=mask)
+    refuse(ValueError, "expects kv_num_blocks of block_mask on the device of query, cpu, but got meta", block_mask=mask.to("meta"))
 
 
 def test_options():
