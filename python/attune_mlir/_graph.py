@@ -196,7 +196,7 @@ def _differentiate(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tens
     return *grads[:5], None, [None] * len(tables), grads[5:]
 
 
-torch.library.register_autograd("attune::flex_attention", _differentiate, setup_context=_save, lib=_library)
+_torch.register_autograd(_library, "flex_attention", _differentiate, _save)
 
 
 def _prune(body: torch.fx.GraphModule, *results: torch.fx.Node) -> torch.fx.GraphModule:
