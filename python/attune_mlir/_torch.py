@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._guards import detect_fake_mode
 from torch._library import autograd as operator_autograd
 from torch.autograd import forward_ad
 
@@ -500,6 +501,11 @@ def is_traced(*arrays: Any) -> bool:
             and any(type(x) not in _PLAIN and (isinstance(x, torch.Tensor) or type(x).__module__.startswith("torch.")) for x in arrays)
         )
     )
+
+
+def is_fake(*arrays: Any) -> bool:
+    """Whether a call is to tell shapes alone, for its tensors have no memory, or what it makes would have none."""
+    return is_traced(*arrays) and detect_fake_mode(arrays) is not None
 
 
 def is_plain(*arrays: Any) -> bool:
