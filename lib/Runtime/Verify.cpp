@@ -5,7 +5,9 @@
 // needs is one short loop, for a piece of them on each core.
 
 #include "attune/Runtime/Verify.h"
+#include "attune/Runtime/DeviceTensor.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Parallel.h"
@@ -117,6 +119,9 @@ static void explain(Comparison &comparison, llvm::ArrayRef<float> result,
 /// How much of what it is allowed an element is off: wrong above 1.
 static double getExcess(float got, float expected, float bound, DataType type) {
   constexpr double kWrong = std::numeric_limits<double>::infinity();
+  // There is a bound of all that a reference computes, NaN among it.
+  if (std::isnan(bound))
+    return kWrong;
   if (got == expected || (std::isnan(got) && std::isnan(expected)))
     return 0;
   if (!std::isfinite(got) || !std::isfinite(expected)) {
@@ -126,8 +131,7 @@ static double getExcess(float got, float expected, float bound, DataType type) {
     return overflows ? 0 : kWrong;
   }
   // No distance at all was right above: a bound of 0 allows nothing.
-  double distance = getDistance(got, expected);
-  return std::isnan(bound) ? kWrong : distance / bound;
+  return getDistance(got, expected) / bound;
 }
 
 /// Compares with one bound for each element.
@@ -166,8 +170,15 @@ static Comparison compareBounded(const Tensor &result,
     return comparison;
   comparison.worst = static_cast<int64_t>(element);
   comparison.reason =
-      llvm::formatv("expects {0} at element {1} within {2:e3}, but got {3}",
-                    expected, element, comparison.tolerance, got[element]);
+      std::isnan(comparison.tolerance)
+          ? llvm::formatv("expects a reference that says how far off element "
+                          "{0} may be, but got nan",
+                          element)
+                .str()
+          : llvm::formatv(
+                "expects {0} at element {1} within {2:e3}, but got {3}",
+                expected, element, comparison.tolerance, got[element])
+                .str();
   return comparison;
 }
 
@@ -219,6 +230,11 @@ Reference attune::makeReference(std::vector<float> values,
 Reference attune::makeBoundedReference(std::vector<float> values,
                                        std::vector<float> bounds) {
   assert(values.size() == bounds.size() && "one bound for each value");
+  // What nobody wrote is NaN, but no value.
+  constexpr uint32_t kUnwritten = DeviceTensor::kPoison * 0x01010101u;
+  for (auto [value, bound] : llvm::zip_equal(values, bounds))
+    if (llvm::bit_cast<uint32_t>(value) == kUnwritten)
+      bound = std::numeric_limits<float>::quiet_NaN();
   return {std::move(values), 0, std::move(bounds)};
 }
 

@@ -98,7 +98,7 @@ for _key in ("CPU", "CUDA"):
     _library.impl("attention_dropout", _torch.make_autocast(_key.lower(), _operator), f"Autocast{_key}")
 torch.library.register_fake("attune::attention_dropout", _fake, lib=_library)
 torch.library.register_fake("attune::attention_dropout_backward", _fake_backward, lib=_library)
-torch.library.register_autograd("attune::attention_dropout", _recorder.differentiate, setup_context=_recorder.save, lib=_library)
+_torch.register_autograd(_library, "attention_dropout", _recorder.differentiate, _recorder.save)
 
 
 def attention(tensors: tuple[Any, ...], probability: float, options: dict[str, Any], out: torch.Tensor | None, stream: int | None) -> Any:

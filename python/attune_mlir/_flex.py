@@ -476,7 +476,11 @@ def compute(
     if isinstance(query, torch.Tensor) and torch.is_autocast_enabled(query.device.type):
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
         arrays = dict(zip(arrays, (query, key, value), strict=True))
-    if not torch.compiler.is_compiling():
+    if _READS_FUNCTIONS and not torch.compiler.is_compiling() and _torch.is_fake(query, key, value):
+        from . import _graph
+
+        out, lse = _graph.compute_fake(query, key, value, form, sinks, chip)
+    elif not torch.compiler.is_compiling():
         _torch.check_tangents(query, key, value, sinks)
         out, lse = _compute(arrays, form, sinks, return_lse, chip)
     elif not _READS_FUNCTIONS:

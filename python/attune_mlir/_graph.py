@@ -196,7 +196,7 @@ def _differentiate(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tens
     return *grads[:5], None, [None] * len(tables), grads[5:]
 
 
-torch.library.register_autograd("attune::flex_attention", _differentiate, setup_context=_save, lib=_library)
+_torch.register_autograd(_library, "flex_attention", _differentiate, _save)
 
 
 def _prune(body: torch.fx.GraphModule, *results: torch.fx.Node) -> torch.fx.GraphModule:
@@ -207,6 +207,25 @@ def _prune(body: torch.fx.GraphModule, *results: torch.fx.Node) -> torch.fx.Grap
     graph.output(tuple(copies[node] for node in results))
     graph.eliminate_dead_code()
     return torch.fx.GraphModule(body, graph)
+
+
+def _translate(
+    score: Callable[..., Any] | None,
+    mask: Callable[..., Any] | None,
+    device: torch.device,
+    listed: tuple[torch.Tensor, tuple[int, int]] | None,
+) -> tuple[_trace.Traced, dict[str, Any]]:
+    """The regions, and options of the operator.
+
+    `listed` is for gradients with lists of blocks: what is traced in place of what they say of each, and the size of blocks.
+    """
+    traced, grad_clauses = _trace.translate(score, mask, device), ""
+    if listed is not None:
+        grad_clauses = _trace.translate(score, _masks.read_states(mask, *listed), device, traced.captures).clauses
+    reads = [" ".join(f"{dim}:{name}" for dim, name in sorted(capture.reads)) for capture in traced.captures]
+    # On one line, for PyTorch's compiler writes arguments into comments of its programs.
+    texts = (" ".join(text.split()) for text in (traced.clauses, grad_clauses))
+    return traced, dict(zip(("clauses", "grad_clauses"), texts, strict=True)) | {"reads": reads}
 
 
 _NUMBERS: dict[type, Callable[[Any], Any]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
@@ -256,20 +275,10 @@ class _Body:
     def trace(
         self, has_score: bool, has_mask: bool, listed: tuple[torch.Tensor, tuple[int, int]] | None
     ) -> tuple[_trace.Traced, dict[str, Any]]:
-        """The regions, of what is traced in place of the tensors that they read, and options of the operator.
-
-        `listed` is for gradients with lists of blocks: what is traced in place of what they say of each, and the size of blocks.
-        """
+        """As `_translate`, of what is traced in place of the tensors that functions read."""
         score = self.get_function(0, "score_mod") if has_score else None
         mask = self.get_function(int(has_score), "mask_mod") if has_mask else None
-        device = torch.device("cpu")
-        traced, grad_clauses = _trace.translate(score, mask, device), ""
-        if listed is not None:
-            grad_clauses = _trace.translate(score, _masks.read_states(mask, *listed), device, traced.captures).clauses
-        reads = [" ".join(f"{dim}:{name}" for dim, name in sorted(capture.reads)) for capture in traced.captures]
-        # On one line, for PyTorch's compiler writes arguments into comments of its programs.
-        texts = (" ".join(text.split()) for text in (traced.clauses, grad_clauses))
-        return traced, dict(zip(("clauses", "grad_clauses"), texts, strict=True)) | {"reads": reads}
+        return _translate(score, mask, torch.device("cpu"), listed)
 
     def find_captures(self, traced: _trace.Traced) -> list[torch.Tensor]:
         """The tensors that regions read."""
@@ -283,6 +292,11 @@ def _make_states(tables: Sequence[torch.Tensor]) -> torch.Tensor:
     """What is traced in place of `_masks.to_states`: regions depend on which sizes are 1."""
     by_batch, by_head = (2 if any(table.shape[dim] > 1 for table in tables) else 1 for dim in (0, 1))
     return torch.zeros((by_batch, by_head, 1, 1), dtype=torch.int32)
+
+
+def _check_detached(traced: _trace.Traced, *tensors: torch.Tensor | None) -> None:
+    if traced.detaches and _torch.records(*tensors):
+        raise NotImplementedError(_flex.DETACHES)
 
 
 class _Operator(HigherOrderOperator):  # type: ignore[misc]
@@ -313,8 +327,7 @@ class _Operator(HigherOrderOperator):  # type: ignore[misc]
             traced, regions = read.trace(has_score, has_mask, listed)
         captures = read.find_captures(traced)
         tensors = (q, k, v, slopes, sinks)
-        if traced.detaches and _torch.records(*tensors, *captures):
-            raise NotImplementedError(_flex.DETACHES)
+        _check_detached(traced, *tensors, *captures)
         out, lse = torch.ops.attune.flex_attention(*tensors, random, rest, captures, blocks=list(blocks), **regions, **options)
         return out, lse, *(q.new_empty(()) for _ in range(has_score + has_mask + _NUM_SCALARS + len(read.fixed)))
 
@@ -335,16 +348,19 @@ _operator = _Operator()
 _hop_name_to_variable_class[_operator.name()] = _Variable
 
 
+def _read_lists(form: _flex.Form) -> tuple[list[torch.Tensor], tuple[int, ...]]:
+    """The tables of a BlockMask, and the size of its blocks and the lengths that it is for; nothing without one."""
+    if form.blocks is None:
+        return [], ()
+    return _repeated.read_tables(form.blocks), (*form.blocks.BLOCK_SIZE, *form.blocks.seq_lengths)
+
+
 def compute(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, form: _flex.Form, sinks: torch.Tensor | None, chip: str | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What Dynamo reads in place of `_flex.compute`."""
     score_mod, mask_mod, layout = form.score_mod, form.mask_mod, form.layout
-    tables: list[torch.Tensor] = []
-    blocks: tuple[int, ...] = ()
-    if form.blocks is not None:
-        tables = _repeated.read_tables(form.blocks)
-        blocks = (*form.blocks.BLOCK_SIZE, *form.blocks.seq_lengths)
+    tables, blocks = _read_lists(form)
     score = torch.zeros((), device=query.device)
     places = [torch.zeros((), dtype=torch.int32, device=query.device) for _ in range(_NUM_SCALARS - 1)]
     probability, random = form.dropout or (0.0, None)
@@ -388,3 +404,32 @@ def compute_exported(*arguments: Any) -> Any:
     # As PyTorch's own flex_attention.
     with setup_compilation_env() as backend:
         return torch.compile(compute, backend=backend, fullgraph=True)(*arguments)
+
+
+def compute_fake(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, form: _flex.Form, sinks: torch.Tensor | None, chip: str | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The same of tensors without memory: what the operator says of its results."""
+    tables, blocks = _read_lists(form)
+    listed = (_make_states(tables), (blocks[0], blocks[1])) if tables else None
+    traced, regions = _translate(form.score_mod, form.mask_mod, query.device, listed)
+    captures = [capture.tensor for capture in traced.captures]
+    probability, random = form.dropout or (0.0, None)
+    tensors = (query, key, value, form.alibi_slopes, sinks)
+    _check_detached(traced, *tensors, *captures)
+    out, lse = torch.ops.attune.flex_attention(
+        *tensors,
+        random,
+        tables,
+        captures,
+        probability=probability,
+        blocks=blocks,
+        scale=form.scale,
+        causal=form.causal,
+        window=form.window,
+        softcap=form.softcap,
+        layout=form.layout,
+        chip=chip,
+        **regions,
+    )
+    return out, lse

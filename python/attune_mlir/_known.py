@@ -19,9 +19,9 @@ _kinds: dict[Hashable, int] = {}
 
 
 def may_repeat() -> bool:
-    """Whether a call is made by PyTorch's program, not read by its compiler, and has no derivatives of forward mode."""
+    """Whether a call is made by PyTorch's program, not read by its compiler."""
     torch = sys.modules.get("torch")
-    return torch is not None and not torch.compiler.is_dynamo_compiling() and torch.autograd.forward_ad._current_level < 0
+    return torch is not None and not torch.compiler.is_dynamo_compiling()
 
 
 def _make_key(key: Hashable, lengths: tuple[int | None, ...]) -> Hashable:
@@ -36,7 +36,7 @@ def number(key: Hashable, lengths: tuple[int | None, ...] = ()) -> int:
 
 
 def repeat(key: Hashable, options: tuple[Any, ...], inputs: Iterable[Any], lengths: tuple[int | None, ...] = ()) -> Any:
-    """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces or transforms.
+    """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces, transforms or differentiates.
 
     `options` are those of `_native.repeat` behind the kind, which `key` stands for: all else that the choice of a kernel depends on
     besides tensors, of few values; of `lengths` the buckets count. `inputs` are None where they are not given.

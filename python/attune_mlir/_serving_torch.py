@@ -152,7 +152,7 @@ def _no_backward(ctx: Any, *gradients: Any) -> Any:
     raise NotImplementedError(_torch.NO_GRADIENTS.format(_serving.NO_GRADIENTS))
 
 
-torch.library.register_autograd("attune::decode", _no_backward, setup_context=_refuse, lib=_library)
+_torch.register_autograd(_library, "decode", _no_backward, _refuse)
 
 
 def _check_packed(inputs: Any, options: dict[str, Any]) -> None:
@@ -212,7 +212,7 @@ for _key in ("CPU", "CUDA"):
     _library.impl("varlen_backward", _compute_backward, _key)
     _library.impl("varlen", _make_varlen_autocast(_key.lower()), f"Autocast{_key}")
 torch.library.register_fake("attune::varlen_backward", _fake_backward, lib=_library)
-torch.library.register_autograd("attune::varlen_backward", _torch.refuse_twice, lib=_library)
+_torch.register_autograd(_library, "varlen_backward", _torch.refuse_twice)
 _recorder = _torch.Recorder(
     torch.ops.attune.varlen,
     torch.ops.attune.varlen_backward,
@@ -223,7 +223,7 @@ _recorder = _torch.Recorder(
     left_out=("return_lse", "latent", "weights", "out_dtype"),
     check=_check_packed,
 )
-torch.library.register_autograd("attune::varlen", _recorder.differentiate, setup_context=_recorder.save, lib=_library)
+_torch.register_autograd(_library, "varlen", _recorder.differentiate, _recorder.save)
 
 
 def _save(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any) -> None:
@@ -255,7 +255,7 @@ def _find_merge_gradients(ctx: Any, out_grad: torch.Tensor | None, lse_grad: tor
     return of_outputs, of_lses
 
 
-torch.library.register_autograd("attune::merge", _find_merge_gradients, setup_context=_save, lib=_library)
+_torch.register_autograd(_library, "merge", _find_merge_gradients, _save)
 
 
 def _unpack(found: tuple[torch.Tensor, torch.Tensor], return_lse: bool) -> Any:

@@ -23,6 +23,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._guards import detect_fake_mode
+from torch._library import autograd as operator_autograd
 from torch.autograd import forward_ad
 
 from . import _attention, _gradients, _known, _native
@@ -57,6 +59,32 @@ _backward_operator = torch.ops.attune.attention_backward
 def detach(tensor: Any) -> Any:
     """A tensor without gradients, for DLPack does not hand out others."""
     return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor
+
+
+def has_tangents(*arrays: Any) -> bool:
+    """Whether derivatives of forward mode are wanted of tensors. Other arrays may be among them."""
+    if forward_ad._current_level < 0:
+        return False
+    return any(isinstance(x, torch.Tensor) and forward_ad.unpack_dual(x).tangent is not None for x in arrays)
+
+
+def check_tangents(*arrays: Any) -> None:
+    """NotImplementedError for tensors with derivatives of forward mode, which results would have lost."""
+    if has_tangents(*arrays):
+        raise NotImplementedError("expects no derivatives of forward mode, for which attune_mlir has no kernel: use backward mode")
+
+
+def register_autograd(library: Any, name: str, differentiate: Callable[..., Any], save: Callable[..., None] | None = None) -> None:
+    """What autograd does of an operator, as torch.library.register_autograd has it, but that derivatives of forward mode are refused."""
+    operator = getattr(torch.ops.attune, name).default
+    run = operator_autograd.make_autograd_impl(operator, operator_autograd.Info(differentiate, save))
+
+    def check_and_run(keys: Any, *arguments: Any, **options: Any) -> Any:
+        for argument in arguments:
+            check_tangents(*(argument if isinstance(argument, (list, tuple)) else (argument,)))
+        return run(keys, *arguments, **options)
+
+    library.impl(name, check_and_run, "Autograd", with_keyset=True)
 
 
 def as_plain(tensor: Any) -> Any:
@@ -284,12 +312,14 @@ class Recorder:
         """Both results. `is_here` where nothing but autograd looks on, if that."""
         if is_here:
             return _Recorded.apply(*tensors, options, self)
-        is_mapped = is_recorded and not torch.compiler.is_compiling() and is_transformed() and not is_autocast()
-        return _Transformed.apply(*tensors, options, self) if is_mapped else self.operator(*tensors, **options)
+        if not (is_recorded and not torch.compiler.is_compiling() and is_transformed() and not is_autocast()):
+            return self.operator(*tensors, **options)
+        check_tangents(*tensors)
+        return _Transformed.apply(*tensors, options, self)
 
 
 _recorder = Recorder(_operator, _backward_operator, _compute, find_gradients)
-torch.library.register_autograd("attune::attention", _recorder.differentiate, setup_context=_recorder.save, lib=_library)
+register_autograd(_library, "attention", _recorder.differentiate, _recorder.save)
 
 
 def _keep_errors(kernel: Callable[..., tuple[torch.Tensor, torch.Tensor]]) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
@@ -325,7 +355,7 @@ def refuse_twice(ctx: Any, *gradients: Any) -> Any:
     raise NotImplementedError("expects first derivatives of attention alone, but got a second one, for which attune_mlir has no kernel")
 
 
-torch.library.register_autograd("attune::attention_backward", refuse_twice, lib=_library)
+register_autograd(_library, "attention_backward", refuse_twice)
 
 
 def is_transformed() -> bool:
@@ -459,17 +489,13 @@ _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
 
 
 def is_traced(*arrays: Any) -> bool:
-    """Whether something traces or maps a call, or its tensors are no memory. Other arrays may be among them.
-
-    NotImplementedError for tensors with derivatives of forward mode.
-    """
-    if not torch.compiler.is_compiling():
-        check_tangents(*arrays)
+    """Whether something traces, maps or differentiates a call, or its tensors are no memory. Other arrays may be among them."""
     return bool(
         torch.compiler.is_compiling()
         or torch._C._len_torch_dispatch_stack()
         or torch._C._len_torch_function_stack()
         or is_transformed()
+        or has_tangents(*arrays)
         or (
             not _PLAIN.issuperset(map(type, arrays))
             and any(type(x) not in _PLAIN and (isinstance(x, torch.Tensor) or type(x).__module__.startswith("torch.")) for x in arrays)
@@ -477,13 +503,9 @@ def is_traced(*arrays: Any) -> bool:
     )
 
 
-def check_tangents(*arrays: Any) -> None:
-    """NotImplementedError for tensors with derivatives of forward mode, which results would have lost."""
-    if forward_ad._current_level < 0:
-        return
-    for array in arrays:
-        if isinstance(array, torch.Tensor) and forward_ad.unpack_dual(array).tangent is not None:
-            raise NotImplementedError("expects no derivatives of forward mode, for which attune_mlir has no kernel: use backward mode")
+def is_fake(*arrays: Any) -> bool:
+    """Whether a call is to tell shapes alone, for its tensors have no memory, or what it makes would have none."""
+    return is_traced(*arrays) and detect_fake_mode(arrays) is not None
 
 
 def is_plain(*arrays: Any) -> bool:

@@ -63,6 +63,8 @@ struct PyTorch {
   /// A std::vector of the transforms of torch.func that run.
   const void *const *(*getTransforms)();
   bool (*casts)(int8_t deviceType);
+  /// Whether derivatives of forward mode are wanted of any tensors.
+  bool (*differentiatesForward)();
   /// Whether operators on a tensor are Python's, of an at::Tensor.
   bool (*hasDispatch)(const void *);
   /// Of a c10::TensorImpl, to which an at::Tensor is a pointer.
@@ -74,12 +76,14 @@ struct PyTorch {
   /// Whether the functions of C++ are there.
   bool seesState() const {
     return countModes && countFunctionModes && getTransforms && casts &&
-           hasDispatch && requiresGradient;
+           differentiatesForward && hasDispatch && requiresGradient;
   }
-  /// Whether nothing traces or transforms what operators do.
+  /// Whether nothing traces, transforms or differentiates what operators do,
+  /// but by backward mode.
   bool isUndisturbed() const {
     const void *const *transforms = getTransforms();
-    return countModes() == 0 && transforms[0] == transforms[1];
+    return countModes() == 0 && transforms[0] == transforms[1] &&
+           !differentiatesForward();
   }
   bool needsGradient(TorchTensor tensor) const {
     return requiresGradient(*static_cast<const void *const *>(tensor));

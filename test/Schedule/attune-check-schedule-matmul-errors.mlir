@@ -132,6 +132,11 @@ func.func @cluster_of_dynamic_tiles(%a: tensor<256x256xf16>, %b: tensor<256x256x
   %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, producerWarps = 4, blockM = 64, cluster = 2, persistent = dynamic>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %x : tensor<256x256xf32>
 }
+func.func @split_of_dynamic_tiles(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  // expected-error @below {{split-of-dynamic-tiles: expects persistent to be none or static where split-k is 2, but got dynamic}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, producerWarps = 4, blockM = 64, splitK = 2, persistent = dynamic>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %x : tensor<256x256xf32>
+}
 func.func @dynamic_without_producer(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
   // expected-error @below {{dynamic-without-producer: expects producer-warps where persistent is dynamic, but got 0}}
   %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64, persistent = dynamic>} ins(%a, %b : tensor<256x256xf16>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>

@@ -3,8 +3,10 @@
 // The rule must let right results pass, and nothing else.
 
 #include "attune/Runtime/Verify.h"
+#include "attune/Runtime/DeviceTensor.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 using namespace attune;
@@ -141,7 +143,12 @@ TEST(Verify, EachElementHasItsBound) {
   EXPECT_EQ(far.tolerance, 0.4f);
   // Exact: one bit is too much.
   EXPECT_FALSE(compareBounded({std::nextafter(3.0f, 4.0f)}, {3}, {0}).passed);
-  EXPECT_FALSE(compareBounded({1}, {1.5f}, {kNaN}).passed);
+  for (float got : {1.f, 1.5f, kNaN}) {
+    Comparison unbounded = compareBounded({got}, {1.5f}, {kNaN});
+    EXPECT_FALSE(unbounded.passed);
+    EXPECT_EQ(unbounded.reason, "expects a reference that says how far off "
+                                "element 0 may be, but got nan");
+  }
   Values many(100000, 1), bounds(100000, 0.5f), result = many;
   result[77777] = 1.75f;
   result[99999] = 1.6f;
@@ -154,8 +161,18 @@ TEST(Verify, BoundsReachBeyondWhatATypeHolds) {
   EXPECT_FALSE(compareBounded({kInf}, {65000.f}, {32}, DataType::F16).passed);
   EXPECT_FALSE(compareBounded({-kInf}, {65519.f}, {32}, DataType::F16).passed);
   EXPECT_FALSE(compareBounded({7}, {kInf}, {kInf}).passed);
-  EXPECT_TRUE(compareBounded({kNaN}, {kNaN}, {kNaN}).passed);
+  EXPECT_TRUE(compareBounded({kNaN}, {kNaN}, {kInf}).passed);
+  EXPECT_FALSE(compareBounded({kNaN}, {kNaN}, {kNaN}).passed);
   EXPECT_FALSE(compareBounded({kNaN}, {1}, {kInf}).passed);
+  EXPECT_FALSE(compareBounded({1}, {kNaN}, {kInf}).passed);
+}
+
+TEST(Verify, WhatNobodyWroteIsNoReference) {
+  float unwritten;
+  std::memset(&unwritten, DeviceTensor::kPoison, sizeof(unwritten));
+  EXPECT_FALSE(compareBounded({unwritten}, {unwritten}, {1}).passed);
+  EXPECT_FALSE(compareBounded({unwritten}, {kNaN}, {kNaN}).passed);
+  EXPECT_TRUE(compareBounded({unwritten}, {kNaN}, {1}).passed);
 }
 
 TEST(Verify, SizesMustAgree) {

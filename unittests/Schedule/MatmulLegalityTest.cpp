@@ -246,14 +246,14 @@ TEST_F(MatmulLegalityTest, AllChipsGoFromTileToTile) {
   EXPECT_EQ(refusal(wanted, chip("gfx942")), "legal");
 }
 
-TEST_F(MatmulLegalityTest, SplitsGoWithAnyOrderOfTiles) {
+TEST_F(MatmulLegalityTest, SplitsGoWithTilesThatAreKnownBefore) {
   TargetAttr target = toy(withGroups());
   MatmulSchedule wanted = producer();
   for (int64_t splits : {2, 16}) {
     wanted.splitK = splits;
     wanted.cluster = 1;
     wanted.persistent = Persistent::Dynamic;
-    EXPECT_EQ(refusal(wanted, target), "legal");
+    EXPECT_EQ(refusal(wanted, target), "split-of-dynamic-tiles");
     wanted.cluster = 2;
     wanted.persistent = Persistent::None;
     EXPECT_EQ(refusal(wanted, target), "legal");

@@ -54,6 +54,7 @@ Reference makeReference(std::vector<float> values,
 Reference makeLogSumExpReference(std::vector<float> values);
 
 /// Each value has its own bound, as attune/Matmul/Reference.h derives them.
+/// That of memory that is still poisoned becomes NaN.
 Reference makeBoundedReference(std::vector<float> values,
                                std::vector<float> bounds);
 
@@ -61,7 +62,8 @@ Reference makeBoundedReference(std::vector<float> values,
 /// NaN never passes, not even where the reference is NaN, for that leaves
 /// nothing to compare with, and infinities must agree. With bounds, NaN is
 /// right where the reference is NaN as well, and an infinity where what is
-/// allowed rounds to it in the result's type.
+/// allowed rounds to it in the result's type; nothing is right where the bound
+/// is NaN.
 Comparison compare(const Tensor &result, const Reference &reference);
 
 } // namespace attune

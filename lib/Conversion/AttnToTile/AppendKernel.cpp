@@ -50,9 +50,6 @@ public:
   void build(Value number, int64_t perTile);
 
 private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   Value getSize(Value buffer, int64_t dim) {
     return b.createOrFold<memref::DimOp>(buffer, dim);
   }
@@ -105,10 +102,10 @@ private:
 
 void AppendBuilder::locate(Value number, int64_t perTile) {
   Value tiles = b.createOrFold<arith::CeilDivUIOp>(getSize(operands.rows, 1),
-                                                   constant(perTile));
+                                                   constant(b, perTile));
   token = b.createOrFold<arith::DivUIOp>(number, tiles);
   firstHead = b.createOrFold<arith::MulIOp>(
-      b.createOrFold<arith::RemUIOp>(number, tiles), constant(rows));
+      b.createOrFold<arith::RemUIOp>(number, tiles), constant(b, rows));
 }
 
 TileType AppendBuilder::getType(const AppendPiece &piece, Type element) {
@@ -124,7 +121,7 @@ SmallVector<Piece> AppendBuilder::loadRows() {
     pieces.push_back(
         {piece, createLoad(b, getType(piece, op.getRowsType().getElementType()),
                            viewColumns(b, view, piece.first, piece.width),
-                           ValueRange{firstHead, constant(0)})});
+                           ValueRange{firstHead, constant(b, 0)})});
   return pieces;
 }
 
@@ -132,7 +129,7 @@ Value AppendBuilder::loadAngles(Value table, const Piece &piece) {
   TileType type = getType(piece, getElementTypeOrSelf(table));
   Value row =
       createLoad(b, TileType::get({type.getShape()[1]}, type.getElementType()),
-                 viewPart(b, table, position), constant(piece.first));
+                 viewPart(b, table, position), constant(b, piece.first));
   return tile::BroadcastOp::create(b, type.withElementType(b.getF32Type()),
                                    widen(b, row), /*dim=*/1);
 }
@@ -206,7 +203,7 @@ static Value viewNumbersOfHeads(TileBuilder &b, Value view) {
 }
 
 Value AppendBuilder::loadGiven(Value numbers) {
-  Value zero = constant(0);
+  Value zero = constant(b, 0);
   if (cast<MemRefType>(numbers.getType()).getDimSize(2) != 1)
     return loadNumbers(b, rows,
                        viewNumbersOfHeads(b, viewPlace(numbers, zero, zero)),
@@ -275,7 +272,7 @@ void AppendBuilder::buildRows(MutableArrayRef<Piece> pieces, Value page,
                               Value row) {
   if (operands.cos) {
     Value last =
-        arith::SubIOp::create(b, getSize(operands.cos, 0), constant(1));
+        arith::SubIOp::create(b, getSize(operands.cos, 0), constant(b, 1));
     position = arith::MinUIOp::create(b, loadIndex(operands.positions), last);
   }
   for (Piece &piece : pieces)
@@ -298,7 +295,7 @@ void AppendBuilder::buildRows(MutableArrayRef<Piece> pieces, Value page,
             : scaleToOperand(b, piece.tile, element, /*factor=*/1);
     tile::StoreOp::create(b, rounded,
                           viewColumns(b, view, piece.first, piece.width),
-                          ValueRange{firstHead, constant(0)},
+                          ValueRange{firstHead, constant(b, 0)},
                           /*accumulate=*/false, tile::StorePath::Direct);
   }
 }

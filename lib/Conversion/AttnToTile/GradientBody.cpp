@@ -47,10 +47,10 @@ Value GradientBuilder::getVisitedBytes(const TileCounts &counts) {
   int64_t bits = op.getElementType().getIntOrFloatBitWidth();
   int64_t rowBytes = (padded.qk + padded.v) * bits / 8;
   if (!ownsKeys)
-    return b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
+    return b.createOrFold<arith::MulIOp>(seqK, constant(b, rowBytes));
   if (kernel.addsQueries)
     rowBytes += padded.qk * sizeof(float);
-  Value ofHead = b.createOrFold<arith::MulIOp>(seqQ, constant(rowBytes));
+  Value ofHead = b.createOrFold<arith::MulIOp>(seqQ, constant(b, rowBytes));
   Value heads = size(operands.query, op.getHeadPos());
   return b.createOrFold<arith::MulIOp>(
       ofHead, b.createOrFold<arith::DivUIOp>(heads, counts.headsKV));
@@ -97,7 +97,7 @@ void GradientBuilder::locate() {
   Value length = ownsKeys ? seqK : seqQ;
   Value headsKV = size(operands.key, op.getHeadPos());
   Value tiles =
-      b.createOrFold<arith::CeilDivUIOp>(length, constant(kernel.owned));
+      b.createOrFold<arith::CeilDivUIOp>(length, constant(b, kernel.owned));
   if (Value starts = ownsKeys ? operands.keyStarts : operands.queryStarts)
     // As many as findPackedRows() may number.
     tiles = b.createOrFold<arith::AddIOp>(
@@ -138,13 +138,13 @@ void GradientBuilder::locate() {
     }
   }
   ownTile = tile.tile;
-  firstOwned = arith::MulIOp::create(b, ownTile, constant(kernel.owned));
-  Value after = arith::AddIOp::create(b, firstOwned, constant(kernel.owned));
+  firstOwned = arith::MulIOp::create(b, ownTile, constant(b, kernel.owned));
+  Value after = arith::AddIOp::create(b, firstOwned, constant(b, kernel.owned));
   // Where tiles take turns, what a whole one would visit, for that is what
   // takeTurn() counts.
   if (!kernel.addsInOrder)
     after = arith::MinSIOp::create(b, after, length);
-  lastOwned = arith::SubIOp::create(b, after, constant(1));
+  lastOwned = arith::SubIOp::create(b, after, constant(b, 1));
   leastOwned = firstOwned;
   if (!hasEnd(kernel.owns))
     return;
@@ -152,13 +152,13 @@ void GradientBuilder::locate() {
   Value exists =
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstOwned, length);
   Value &visited = ownsKeys ? seqQ : seqK;
-  visited = arith::SelectOp::create(b, exists, visited, constant(0));
+  visited = arith::SelectOp::create(b, exists, visited, constant(b, 0));
   if (!kernel.addsQueries)
     return;
   // What is behind the last row would be multiplied by 0, and may be NaN.
   Value back =
       LastBox(b, length, kernel.owned).getBack(b, b.getLoc(), firstOwned);
-  back = arith::SelectOp::create(b, exists, back, constant(0));
+  back = arith::SelectOp::create(b, exists, back, constant(b, 0));
   firstOwned = arith::SubIOp::create(b, firstOwned, back);
   readsAtOwned = findReadsAt(kernel.owns);
 }
@@ -227,7 +227,7 @@ Value GradientBuilder::multiplyByKeys(Value grads) {
 // A box that ends with the last query is known by the queries that no other box
 // has. It adds 0 to those before, which changes nothing, whoever's turn it is.
 tile::OrderedOp GradientBuilder::takeTurn(Value first) {
-  Value last = arith::AddIOp::create(b, first, constant(kernel.visited - 1));
+  Value last = arith::AddIOp::create(b, first, constant(b, kernel.visited - 1));
   KernelInputs known = operands;
   known.captures = captures;
   // A tile visits a block just where the block visits the tile: legality asks
@@ -242,7 +242,7 @@ tile::OrderedOp GradientBuilder::takeTurn(Value first) {
     return b.createOrFold<arith::AddIOp>(
         b.createOrFold<arith::MulIOp>(number, of), next);
   };
-  Value rows = constant(kernel.visited);
+  Value rows = constant(b, kernel.visited);
   Value block = b.createOrFold<arith::DivUIOp>(first, rows);
   Value blocks = b.createOrFold<arith::CeilDivUIOp>(
       size(operands.query, op.getSeqPos()), rows);
@@ -271,7 +271,7 @@ void GradientBuilder::addToQueries(Value part, Value first) {
   tile::StoreOp::create(
       b, part, visitedSums,
       ValueRange{operands.findSums(b, getPlace(MaskDim::Query, first)),
-                 constant(0)},
+                 constant(b, 0)},
       /*accumulate=*/true, tile::StorePath::Buffer);
 }
 
@@ -348,7 +348,7 @@ Sums GradientBuilder::visitHead(Value head, Sums sums) {
                          ownsKeys ? seqQ : seqK});
   if (kernel.addsInOrder)
     blocks->reverse(b);
-  auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
+  auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(b, 1),
                                  ValueRange(sums));
   planLoop(loop);
   OpBuilder::InsertionGuard guard(b);
@@ -378,7 +378,7 @@ void GradientBuilder::finish(Value sums, Value gradient, double factor) {
   if (afterOwned)
     rows = limitRows(b, rows, afterOwned);
   auto store = [&](Value tile, Value view, Value row) {
-    tile::StoreOp::create(b, tile, view, ValueRange{row, constant(0)},
+    tile::StoreOp::create(b, tile, view, ValueRange{row, constant(b, 0)},
                           /*accumulate=*/false, tile::StorePath::Direct);
   };
   if (!movesOwned())
@@ -393,10 +393,10 @@ void GradientBuilder::finish(Value sums, Value gradient, double factor) {
   // are stored as 0 where it would have started.
   Value length = getRows(dim).length;
   Value moves =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, back, constant(0));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, back, constant(b, 0));
   Value place = arith::SelectOp::create(
       b, moves, arith::SubIOp::create(b, leastOwned, length),
-      constant(-kernel.owned));
+      constant(b, -kernel.owned));
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(op.getElementType()));
   store(tile::FillOp::create(b, scaled.getType(), zero),
         dropRows(b, rows, getPlace(dim, length)), place);
@@ -441,7 +441,7 @@ void GradientBuilder::build() {
     Value first = b.createOrFold<arith::MulIOp>(headOwned, group);
     Value after = b.createOrFold<arith::AddIOp>(first, group);
     auto loop =
-        scf::ForOp::create(b, first, after, constant(1), ValueRange(sums));
+        scf::ForOp::create(b, first, after, constant(b, 1), ValueRange(sums));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Sums next =

@@ -128,7 +128,7 @@ private:
   tile::LoadOp load(int64_t rows, int64_t columns, mlir::Value buffer,
                     MaskDim dim, mlir::Value row, int64_t stages) {
     auto type = tile::TileType::get({rows, columns}, op.getElementType());
-    return createLoad(b, type, buffer, {getPlace(dim, row), constant(0)},
+    return createLoad(b, type, buffer, {getPlace(dim, row), constant(b, 0)},
                       stages);
   }
   mlir::Value loadOwned(int64_t columns, mlir::Value buffer) {
@@ -168,9 +168,6 @@ private:
   mlir::IRMapping mapScore(mlir::OpBuilder &inner, mlir::Location loc,
                            mlir::Value product, mlir::ValueRange elements,
                            mlir::Value first);
-  mlir::Value constant(int64_t value) {
-    return mlir::arith::ConstantIndexOp::create(b, value);
-  }
   mlir::Value size(mlir::Value buffer, int64_t position) {
     return b.createOrFold<mlir::memref::DimOp>(buffer, position);
   }
@@ -186,7 +183,7 @@ private:
   bool isByBoxes() { return op.getScheduleAttr().getMmaWarps() > 1; }
   /// Where the batch lies in tensors, which packed ones share.
   mlir::Value getBatch(MaskDim dim) {
-    return getRows(dim).first ? constant(0) : batch;
+    return getRows(dim).first ? constant(b, 0) : batch;
   }
   /// The place of a row of the batch along `s`.
   mlir::Value getPlace(MaskDim dim, mlir::Value row) {

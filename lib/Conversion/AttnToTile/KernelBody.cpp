@@ -78,7 +78,7 @@ private:
                     tile::Eviction eviction, UnitAttr inBounds = {},
                     int64_t column = 0) {
     return tile::LoadOp::create(
-        b, type, buffer, ValueRange{row, constant(column)}, inBounds,
+        b, type, buffer, ValueRange{row, constant(b, column)}, inBounds,
         b.getI64IntegerAttr(stages),
         /*read_once=*/UnitAttr(), /*role=*/StringAttr(),
         tile::EvictionAttr::get(b.getContext(), eviction));
@@ -123,9 +123,6 @@ private:
   /// The tile with this value in rows behind the last query of the batch.
   Value clearBehind(Value tile, double value);
 
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   /// The 2-D [rows, head size] view of `heads` heads, whatever the dimension
   /// order. More than one must be adjacent, or have one row each; all that
   /// follow of such if there is no number.
@@ -461,7 +458,7 @@ void BodyBuilder::storeColumns(ArrayRef<Value> columns, Value output,
                            output, getBatch(isPart));
   for (auto [tile, part] : llvm::zip_equal(columns, sizes.outputParts)) {
     auto store = tile::StoreOp::create(
-        b, tile, rows, ValueRange{at.getRow(), constant(part.first)},
+        b, tile, rows, ValueRange{at.getRow(), constant(b, part.first)},
         /*accumulate=*/false, getOutputPath());
     // Those behind the first one, which computes scores.
     if (hasScoreRole(schedule))
@@ -539,7 +536,7 @@ void BodyBuilder::build() {
   if (sizes.sharers) {
     StepShare share = at.takeShare(own);
     auto loop =
-        scf::ForOp::create(b, share.firstTile, share.afterTile, constant(1));
+        scf::ForOp::create(b, share.firstTile, share.afterTile, constant(b, 1));
     b.setInsertionPointToStart(loop.getBody());
     at.locate(share, loop.getInductionVar());
     buildTile();
@@ -577,7 +574,7 @@ void BodyBuilder::buildTile() {
   regionTiles.enterTile(b, at.captures, at.batch, at.headQ);
   SmallVector<Value, 2> queries = queryTiles();
   SoftmaxState initial = softmax.start();
-  auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(1),
+  auto loop = scf::ForOp::create(b, blocks->begin, blocks->end, constant(b, 1),
                                  initial.getValues());
   planLoop(loop, schedule);
   {

@@ -66,9 +66,6 @@ private:
   }
   /// Of a batch, or of a slot, of which there is nothing without `exists`.
   Part loadPart(const KeyParts &part, Value batch, Value exists = {});
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   /// `x`, but 0 for -inf: what a row that sees no key is shifted by.
   Value finite(Value x);
   /// exp(x - shift)
@@ -92,13 +89,13 @@ MergeBuilder::Part MergeBuilder::loadPart(const KeyParts &part, Value batch,
   if (exists) {
     Value all = b.createOrFold<memref::DimOp>(view, 0);
     view = limitRows(b, view,
-                     arith::SelectOp::create(b, exists, all, constant(0)));
+                     arith::SelectOp::create(b, exists, all, constant(b, 0)));
   }
   Part loaded;
   // Rows first: numbers are held by who has their rows.
   loaded.output =
       createLoad(b, tileType.withElementType(getElementTypeOrSelf(part.output)),
-                 view, ValueRange{own.first, constant(0)});
+                 view, ValueRange{own.first, constant(b, 0)});
   loaded.log = loadLog(part, batch);
   if (exists)
     loaded.log = b.map(
@@ -197,7 +194,7 @@ void MergeBuilder::store(Value sum, Value total, Value shift) {
   }
   tile::StoreOp::create(b, result,
                         own.viewRows(b, order, operands.output, own.batch),
-                        ValueRange{own.first, constant(0)},
+                        ValueRange{own.first, constant(b, 0)},
                         /*accumulate=*/false, tile::StorePath::Direct);
   if (!operands.lse)
     return;
@@ -265,15 +262,16 @@ MergeBuilder::State MergeBuilder::addInTurn(Value sinks) {
   // A logarithm takes one register.
   constexpr int64_t kMostLogs = 32;
   auto visit = [&](int64_t atOnce, ValueRange initial, auto addSome) {
-    auto loop = scf::ForOp::create(b, constant(0), constant(operands.numSplits),
-                                   constant(atOnce), initial);
+    auto loop =
+        scf::ForOp::create(b, constant(b, 0), constant(b, operands.numSplits),
+                           constant(b, atOnce), initial);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<KeyParts> parts;
     for (int64_t i = 0; i < atOnce; ++i)
-      parts.push_back(
-          getSplit(arith::AddIOp::create(b, loop.getInductionVar(), constant(i))
-                       .getResult()));
+      parts.push_back(getSplit(
+          arith::AddIOp::create(b, loop.getInductionVar(), constant(b, i))
+              .getResult()));
     scf::YieldOp::create(b, addSome(parts, loop.getRegionIterArgs()));
     return loop.getResults();
   };
@@ -311,7 +309,7 @@ MergeBuilder::State MergeBuilder::addInTurn(Value sinks) {
 }
 
 Value MergeBuilder::loadSharers(int64_t part) {
-  Value place = constant(part), row = constant(0);
+  Value place = constant(b, part), row = constant(b, 0);
   Value number = memref::LoadOp::create(
       b, operands.sharers, ValueRange{place, own.batch, own.sharedHead, row});
   Value word = arith::FPToUIOp::create(b, b.getI32Type(), number);
@@ -328,18 +326,18 @@ MergeBuilder::State MergeBuilder::addSlots(Value count) {
   State initial{b.fill(rowType, -kInfinity), b.fill(rowType, 0),
                 b.fill(tileType, 0)};
   auto loop =
-      scf::ForOp::create(b, constant(0), count, constant(width),
+      scf::ForOp::create(b, constant(b, 0), count, constant(b, width),
                          ValueRange{initial.log, initial.total, initial.sum});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Part> parts;
   for (int64_t i = 0; i < width; ++i) {
     Value number =
-        arith::AddIOp::create(b, loop.getInductionVar(), constant(i));
+        arith::AddIOp::create(b, loop.getInductionVar(), constant(b, i));
     Value exists =
         arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number, count);
     Value slot = arith::AddIOp::create(
-        b, first, arith::SelectOp::create(b, exists, number, constant(0)));
+        b, first, arith::SelectOp::create(b, exists, number, constant(b, 0)));
     parts.push_back(loadPart(slots, slot, exists));
   }
   ValueRange before = loop.getRegionIterArgs();
@@ -359,8 +357,8 @@ void MergeBuilder::build() {
   if (operands.sharers) {
     // Who has all keys of a tile has stored its result.
     Value count = loadSharers(1);
-    Value isShared =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, count, constant(1));
+    Value isShared = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, count,
+                                           constant(b, 1));
     auto branch = scf::IfOp::create(b, isShared, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());

@@ -54,9 +54,6 @@ public:
   void buildMeans();
 
 private:
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   /// Finds the rows of the workgroup.
   void locate();
   /// The row behind the last one of the block, or of the head.
@@ -123,9 +120,9 @@ void QuantizeBuilder::locate() {
     return b.createOrFold<memref::DimOp>(operands.input, position);
   };
   Value rows = size(op.getSeqPos()), heads = size(op.getHeadPos()),
-        tiles = constant(1), perTile;
+        tiles = constant(b, 1), perTile;
   if (ShapedType::isStatic(block)) {
-    perTile = constant(block == 1 ? operands.rows : block);
+    perTile = constant(b, block == 1 ? operands.rows : block);
     tiles = b.createOrFold<arith::CeilDivUIOp>(rows, perTile);
   }
   QueryTile tile =
@@ -135,7 +132,7 @@ void QuantizeBuilder::locate() {
   batch = tile.batch;
   head = tile.headQ;
   firstRow = perTile ? Value(arith::MulIOp::create(b, tile.tile, perTile))
-                     : constant(0);
+                     : constant(b, 0);
   if (block == 1)
     return;
   numberOfScale = tile.tile;
@@ -165,8 +162,8 @@ Parts QuantizeBuilder::loadRaw(Value first) {
   Parts rows;
   for (int64_t part = 0; part < operands.parts; ++part) {
     Value columns = viewColumns(b, view, part * getWidth(), getWidth());
-    rows.push_back(
-        widen(b, createLoad(b, type, columns, ValueRange{first, constant(0)})));
+    rows.push_back(widen(
+        b, createLoad(b, type, columns, ValueRange{first, constant(b, 0)})));
   }
   return rows;
 }
@@ -184,8 +181,9 @@ void QuantizeBuilder::smooth(Parts &rows, Value first) {
   Value last = findEnd(), numbers = viewNumbers(b, operands.means, batch, head);
   bool isWhole = operands.parts == 1 || getWidth() == operands.columns;
   for (auto [part, tile] : llvm::enumerate(rows)) {
-    Value mean = loadNumbers(b, operands.columns, numbers,
-                             constant(static_cast<int64_t>(part) * getWidth()));
+    Value mean =
+        loadNumbers(b, operands.columns, numbers,
+                    constant(b, static_cast<int64_t>(part) * getWidth()));
     Value means = tile::BroadcastOp::create(b, tileType, mean, /*dim=*/1);
     tile =
         map(tileType, {tile, means},
@@ -289,7 +287,7 @@ Parts QuantizeBuilder::startAmounts() {
 
 void QuantizeBuilder::storeScales(Value numbers, Value buffer) {
   tile::StoreOp::create(b, numbers, viewScales(buffer),
-                        block == 1 ? firstRow : constant(0),
+                        block == 1 ? firstRow : constant(b, 0),
                         /*accumulate=*/false, tile::StorePath::Direct);
 }
 
@@ -308,13 +306,13 @@ void QuantizeBuilder::store(ValueRange rows, Value inverses, Value zeros,
                             Value first) {
   Value rounded = roundToNarrow(b, rows, inverses, zeros, getNarrow());
   tile::StoreOp::create(b, rounded, viewRows(operands.quantized),
-                        ValueRange{first, constant(0)},
+                        ValueRange{first, constant(b, 0)},
                         /*accumulate=*/false, tile::StorePath::Direct);
 }
 
 scf::ForOp QuantizeBuilder::startLoop(ValueRange initial) {
   auto loop = scf::ForOp::create(b, firstRow, findEnd(),
-                                 constant(operands.rows), initial);
+                                 constant(b, operands.rows), initial);
   b.setInsertionPointToStart(loop.getBody());
   return loop;
 }
@@ -377,7 +375,7 @@ void QuantizeBuilder::buildMeans() {
                      return arith::DivFOp::create(inner, args[0], count);
                    });
   tile::StoreOp::create(b, mean, viewNumbers(b, operands.means, batch, head),
-                        constant(0), /*accumulate=*/false,
+                        constant(b, 0), /*accumulate=*/false,
                         tile::StorePath::Direct);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Reach.h"
+#include "Views.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -9,7 +10,7 @@ using namespace mlir;
 using namespace attune;
 
 LastBox::LastBox(ImplicitLocOpBuilder &b, Value length, int64_t size) {
-  Value rows = arith::ConstantIndexOp::create(b, size);
+  Value rows = constant(b, size);
   Value boxes = b.createOrFold<arith::CeilDivUIOp>(length, rows);
   Value after = b.createOrFold<arith::MulIOp>(boxes, rows);
   first = arith::SubIOp::create(b, after, rows);
@@ -31,9 +32,6 @@ bool attune::endsWithBlock(Value length, int64_t block) {
 
 Value attune::hideBeyond(TileBuilder &b, Value scores,
                          ArrayRef<Reach> reaches) {
-  auto constant = [&](int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  };
   auto type = cast<tile::TileType>(scores.getType());
   Value exist;
   auto require = [&](Value fits) {
@@ -42,7 +40,7 @@ Value attune::hideBeyond(TileBuilder &b, Value scores,
   for (const Reach &reach : reaches) {
     if (reach.length) {
       Value after =
-          arith::AddIOp::create(b, reach.first, constant(reach.count));
+          arith::AddIOp::create(b, reach.first, constant(b, reach.count));
       require(arith::CmpIOp::create(b, arith::CmpIPredicate::sle, after,
                                     reach.length));
     }

@@ -32,10 +32,10 @@ public:
       : b(b), op(op), inputs(inputs), blockSize(sizes.blockN),
         seqK(countRoomForKeys(b, op, inputs.key, inputs.pages)),
         batches(batches),
-        lastBatch(b.createOrFold<arith::SubIOp>(batches, constant(1))),
-        rounds(constant(sizes.rounds)), lanes(sizes.lanes) {
+        lastBatch(b.createOrFold<arith::SubIOp>(batches, constant(b, 1))),
+        rounds(constant(b, sizes.rounds)), lanes(sizes.lanes) {
     Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
-    lane = arith::RemUIOp::create(b, thread, constant(lanes));
+    lane = arith::RemUIOp::create(b, thread, constant(b, lanes));
   }
 
   /// Of all tiles and of the longest one, with what each costs besides. All
@@ -65,9 +65,6 @@ private:
       function_ref<SmallVector<Value>(Value steps, ValueRange values)> body);
   /// The sum of the values of the lanes before this one, and of all.
   std::pair<Value, Value> addUpBefore(Value value);
-  Value constant(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
   Value toWord(Value index) {
     return b.createOrFold<arith::IndexCastOp>(b.getI32Type(), index);
   }
@@ -95,14 +92,14 @@ Value StepCounter::countSteps(Value batch) {
     return attn::getBatchRows(b, /*starts=*/Value(), lengths, batch, room, load)
         .length;
   };
-  Value zero = constant(0),
-        queries = getLength(inputs.queryLengths, constant(op.getSeqQ())),
+  Value zero = constant(b, 0),
+        queries = getLength(inputs.queryLengths, constant(b, op.getSeqQ())),
         keys = getLength(inputs.keyLengths, seqK);
   if (inputs.queryLengths)
     keys = arith::SelectOp::create(
         b, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, queries, zero),
         keys, zero);
-  Value last = b.createOrFold<arith::SubIOp>(queries, constant(1));
+  Value last = b.createOrFold<arith::SubIOp>(queries, constant(b, 1));
   std::unique_ptr<VisitedBlocks> blocks =
       makeVisitedBlocks(b, op, inputs, blockSize,
                         {MaskDim::Query, batch, zero, zero, last, keys});
@@ -111,7 +108,7 @@ Value StepCounter::countSteps(Value batch) {
 
 Value StepCounter::countTile(Value batch) {
   Value steps =
-      b.createOrFold<arith::AddIOp>(countSteps(batch), constant(kStart));
+      b.createOrFold<arith::AddIOp>(countSteps(batch), constant(b, kStart));
   return toWord(steps);
 }
 
@@ -122,9 +119,9 @@ std::pair<Value, Value> StepCounter::addUpBefore(Value value) {
   Value before = zero, all = value;
   for (int64_t distance = 1; distance < lanes; distance *= 2) {
     Value other = exchangeLanes(b, all, distance, lanes);
-    Value bit = arith::AndIOp::create(b, lane, constant(distance));
+    Value bit = arith::AndIOp::create(b, lane, constant(b, distance));
     Value isUpper =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, constant(0));
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, constant(b, 0));
     before = arith::AddIOp::create(
         b, before, arith::SelectOp::create(b, isUpper, other, zero));
     all = arith::AddIOp::create(b, all, other);
@@ -135,8 +132,8 @@ std::pair<Value, Value> StepCounter::addUpBefore(Value value) {
 SmallVector<Value> StepCounter::forEachBatch(
     ValueRange initial,
     function_ref<SmallVector<Value>(Value steps, ValueRange values)> body) {
-  auto loop =
-      scf::ForOp::create(b, constant(0), batches, constant(lanes), initial);
+  auto loop = scf::ForOp::create(b, constant(b, 0), batches, constant(b, lanes),
+                                 initial);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value batch = arith::AddIOp::create(b, loop.getInductionVar(), lane);
@@ -200,14 +197,14 @@ SmallVector<StepCounter::Place, 2> StepCounter::find(ArrayRef<Value> wanted) {
     Value ofTile = toUniformIndex(
         countTile(b.createOrFold<arith::MinUIOp>(batch, lastBatch)));
     Value inBatch = arith::SelectOp::create(
-        b, exists, b.createOrFold<arith::SubIOp>(step, first), constant(0));
+        b, exists, b.createOrFold<arith::SubIOp>(step, first), constant(b, 0));
     Value ofBatch = b.createOrFold<arith::MulIOp>(batch, rounds);
     Value head = b.createOrFold<arith::DivUIOp>(inBatch, ofTile);
     Value inTile = b.createOrFold<arith::RemUIOp>(inBatch, ofTile);
-    Value counted = b.createOrFold<arith::MaxUIOp>(inTile, constant(kStart));
+    Value counted = b.createOrFold<arith::MaxUIOp>(inTile, constant(b, kStart));
     places.push_back(
         {b.createOrFold<arith::AddIOp>(ofBatch, head),
-         b.createOrFold<arith::SubIOp>(counted, constant(kStart))});
+         b.createOrFold<arith::SubIOp>(counted, constant(b, kStart))});
   }
   return places;
 }
@@ -215,18 +212,15 @@ SmallVector<StepCounter::Place, 2> StepCounter::find(ArrayRef<Value> wanted) {
 StepShare::StepShare(ImplicitLocOpBuilder &b, attn::AttentionOp op,
                      const KernelInputs &inputs, const KernelSizes &sizes,
                      Value batches, Value sharer) {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(b, value);
-  };
   StepCounter counter(b, op, inputs, sizes, batches);
   StepCounter::Count steps = counter.countAll();
-  Value zero = constant(0);
+  Value zero = constant(b, 0);
   Value fair = b.createOrFold<arith::MaxUIOp>(
-      b.createOrFold<arith::CeilDivUIOp>(steps.all, constant(sizes.sharers)),
-      constant(kStart + kFewestSteps));
+      b.createOrFold<arith::CeilDivUIOp>(steps.all, constant(b, sizes.sharers)),
+      constant(b, kStart + kFewestSteps));
   // Batches of one length have a share each, if that is little longer.
   Value most = b.createOrFold<arith::AddIOp>(
-      fair, b.createOrFold<arith::DivUIOp>(fair, constant(kWorthWhole)));
+      fair, b.createOrFold<arith::DivUIOp>(fair, constant(b, kWorthWhole)));
   Value isWorth = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule,
                                                 steps.longest, most);
   length = b.createOrFold<arith::SelectOp>(
@@ -246,7 +240,7 @@ StepShare::StepShare(ImplicitLocOpBuilder &b, attn::AttentionOp op,
   Value reaches = is(arith::CmpIPredicate::ne, places[1].step);
   afterTile = b.createOrFold<arith::AddIOp>(
       places[1].tile,
-      b.createOrFold<arith::SelectOp>(reaches, constant(1), zero));
-  afterStep =
-      b.createOrFold<arith::SelectOp>(reaches, places[1].step, constant(kAll));
+      b.createOrFold<arith::SelectOp>(reaches, constant(b, 1), zero));
+  afterStep = b.createOrFold<arith::SelectOp>(reaches, places[1].step,
+                                              constant(b, kAll));
 }

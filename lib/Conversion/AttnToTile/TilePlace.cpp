@@ -12,16 +12,14 @@
 using namespace mlir;
 using namespace attune;
 
-Value TilePlace::constant(int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
-
 Value TilePlace::size(Value buffer, char dim) {
   return b.createOrFold<memref::DimOp>(
       buffer, static_cast<int64_t>(op.getOrder().find(dim)));
 }
 
-Value TilePlace::getQueryBatch() { return packed.first ? constant(0) : batch; }
+Value TilePlace::getQueryBatch() {
+  return packed.first ? constant(b, 0) : batch;
+}
 
 Value TilePlace::getRow() {
   Value row = packed.first
@@ -30,8 +28,8 @@ Value TilePlace::getRow() {
   // Boxes of several rows start where it is known.
   if (sizes.flattens)
     return packed.first
-               ? b.createOrFold<arith::MulIOp>(row, constant(sizes.heads))
-               : constant(0);
+               ? b.createOrFold<arith::MulIOp>(row, constant(b, sizes.heads))
+               : constant(b, 0);
   return row;
 }
 
@@ -111,10 +109,10 @@ std::unique_ptr<VisitedBlocks> TilePlace::makeBlocks() {
   Value others = arith::CeilDivUIOp::create(b, left, shareLength);
   auto is = [&](Value number, int64_t other) -> Value {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number,
-                                 constant(other));
+                                 constant(b, other));
   };
   Value isFirst = is(firstStep, 0);
-  sharers = {sharer, arith::AddIOp::create(b, others, constant(1)), isFirst,
+  sharers = {sharer, arith::AddIOp::create(b, others, constant(b, 1)), isFirst,
              arith::AndIOp::create(b, isFirst, is(others, 0))};
   blocks->take(b, firstStep, afterStep);
   return blocks;
@@ -126,19 +124,19 @@ Value TilePlace::countTiles() {
   // Tiles are counted, ordered and assigned by clusters; the last one of a head
   // may lie beyond it in part.
   int64_t rows = sizes.queries * schedule.getCluster();
-  Value tiles = b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(rows));
+  Value tiles = b.createOrFold<arith::CeilDivUIOp>(seqQ, constant(b, rows));
   if (operands.queryStarts)
     // As many as findPackedRows() may number.
     tiles = b.createOrFold<arith::AddIOp>(
         tiles, b.createOrFold<memref::DimOp>(operands.queryStarts, 0));
   counts = {tiles,
             b.createOrFold<arith::DivUIOp>(size(operands.query, 'h'),
-                                           constant(sizes.heads)),
+                                           constant(b, sizes.heads)),
             size(operands.key, 'h'), size(operands.query, 'b')};
   Value ofHeads = b.createOrFold<arith::MulIOp>(counts.tiles, counts.headsQ);
   Value all = b.createOrFold<arith::MulIOp>(ofHeads, counts.batches);
   total = b.createOrFold<arith::MulIOp>(
-      all, constant(std::max<int64_t>(1, schedule.getSplitK())));
+      all, constant(b, std::max<int64_t>(1, schedule.getSplitK())));
   return total;
 }
 
@@ -150,7 +148,7 @@ void TilePlace::locate(Value number) {
     number = dealToParts(b, number, total, sizes.cache);
   if (schedule.getSplitK() > 1) {
     // Parts of one tile start one after the other.
-    Value parts = constant(schedule.getSplitK());
+    Value parts = constant(b, schedule.getSplitK());
     part = b.createOrFold<arith::RemUIOp>(number, parts);
     number = b.createOrFold<arith::DivUIOp>(number, parts);
   }
@@ -161,7 +159,8 @@ void TilePlace::locate(Value number) {
             ofValue = sizes.headDimV / (op.getPackedValue() ? 2 : 1);
     int64_t rowBytes = (ofKey + (op.getLatent() ? 0 : ofValue)) *
                        op.getKey().getType().getElementTypeBitWidth() / 8;
-    Value headBytes = b.createOrFold<arith::MulIOp>(seqK, constant(rowBytes));
+    Value headBytes =
+        b.createOrFold<arith::MulIOp>(seqK, constant(b, rowBytes));
     tile = orderBySection(b, number, counts, headBytes, sizes.cache,
                           /*lastFirst=*/true);
   } else if (operands.queryStarts && order == schedule::TileOrder::Ascending) {
@@ -171,7 +170,7 @@ void TilePlace::locate(Value number) {
         orderByHead(b, number, counts, order != schedule::TileOrder::Ascending,
                     sizes.batchesFirst);
   }
-  headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(sizes.heads));
+  headQ = b.createOrFold<arith::MulIOp>(tile.headQ, constant(b, sizes.heads));
   headKV = tile.headKV;
   batch = tile.batch;
   if (operands.queryStarts) {
@@ -181,48 +180,49 @@ void TilePlace::locate(Value number) {
     tile.tile = packed.tile;
   }
   if (int64_t size = schedule.getCluster(); size > 1) {
-    Value first = arith::MulIOp::create(b, tile.tile, constant(size));
+    Value first = arith::MulIOp::create(b, tile.tile, constant(b, size));
     Value rank = gpu::ClusterBlockIdOp::create(b, gpu::Dimension::x);
     tile.tile = arith::AddIOp::create(b, first, rank);
     tileNumber = b.createOrFold<arith::AddIOp>(
-        b.createOrFold<arith::MulIOp>(number, constant(size)), rank);
+        b.createOrFold<arith::MulIOp>(number, constant(b, size)), rank);
   }
-  firstRow = arith::MulIOp::create(b, tile.tile, constant(sizes.queries));
-  Value afterTile = arith::AddIOp::create(b, firstRow, constant(sizes.queries));
+  firstRow = arith::MulIOp::create(b, tile.tile, constant(b, sizes.queries));
+  Value afterTile =
+      arith::AddIOp::create(b, firstRow, constant(b, sizes.queries));
   findLengths();
   Value afterRow = arith::MinSIOp::create(b, afterTile, lengthQ);
-  lastRow = arith::SubIOp::create(b, afterRow, constant(1));
+  lastRow = arith::SubIOp::create(b, afterRow, constant(b, 1));
 }
 
 StepShare TilePlace::takeShare(Value own) {
-  Value members = constant(sizes.members);
+  Value members = constant(b, sizes.members);
   sharer = b.createOrFold<arith::DivUIOp>(own, members);
   member = b.createOrFold<arith::RemUIOp>(own, members);
   return StepShare(b, op, operands, sizes, counts.batches, sharer);
 }
 
 void TilePlace::locate(const StepShare &share, Value number) {
-  Value rounds = constant(sizes.rounds);
+  Value rounds = constant(b, sizes.rounds);
   batch = b.createOrFold<arith::DivUIOp>(number, rounds);
   Value round = b.createOrFold<arith::RemUIOp>(number, rounds);
   Value tile = b.createOrFold<arith::AddIOp>(
-      b.createOrFold<arith::MulIOp>(round, constant(sizes.members)), member);
-  headQ = b.createOrFold<arith::MulIOp>(tile, constant(sizes.heads));
+      b.createOrFold<arith::MulIOp>(round, constant(b, sizes.members)), member);
+  headQ = b.createOrFold<arith::MulIOp>(tile, constant(b, sizes.heads));
   headKV = b.createOrFold<arith::DivUIOp>(
-      headQ, constant(op.getHeadsQ() / op.getHeadsKV()));
+      headQ, constant(b, op.getHeadsQ() / op.getHeadsKV()));
   slot = b.createOrFold<arith::AddIOp>(batch, sharer);
-  firstRow = constant(0);
+  firstRow = constant(b, 0);
   findLengths();
-  Value rows = arith::MinSIOp::create(b, constant(sizes.blockM), lengthQ);
-  lastRow = arith::SubIOp::create(b, rows, constant(1));
+  Value rows = arith::MinSIOp::create(b, constant(b, sizes.blockM), lengthQ);
+  lastRow = arith::SubIOp::create(b, rows, constant(b, 1));
   auto isTile = [&](Value other) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, other);
   };
   firstStep = arith::SelectOp::create(b, isTile(share.firstTile),
-                                      share.firstStep, constant(0));
-  Value last = arith::SubIOp::create(b, share.afterTile, constant(1));
+                                      share.firstStep, constant(b, 0));
+  Value last = arith::SubIOp::create(b, share.afterTile, constant(b, 1));
   afterStep = arith::SelectOp::create(b, isTile(last), share.afterStep,
-                                      constant(StepShare::kAll));
+                                      constant(b, StepShare::kAll));
   shareLength = share.length;
 }
 
@@ -244,7 +244,7 @@ void TilePlace::findLengths() {
     // Rows behind the last query see nothing.
     Value exists =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, firstRow, lengthQ);
-    lengthK = arith::SelectOp::create(b, exists, lengthK, constant(0));
+    lengthK = arith::SelectOp::create(b, exists, lengthK, constant(b, 0));
   }
   for (Region *region : {&op.getScore(), &op.getMask()})
     if (!region->empty())

@@ -80,7 +80,6 @@ public:
 private:
   /// Of the batch and the tile.
   void findLengths();
-  mlir::Value constant(int64_t value);
   mlir::Value size(mlir::Value buffer, char dim);
 
   mlir::ImplicitLocOpBuilder &b;

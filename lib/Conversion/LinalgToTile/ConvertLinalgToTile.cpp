@@ -194,7 +194,9 @@ void MatmulOutliner::setLaunch() {
   if (schedule.getPersistent() == schedule::Persistent::None)
     return;
   int64_t resident = target.getSms() * schedule.getWorkgroupsPerSm();
-  kernel->setGridLimit(std::max<int64_t>(1, resident / cluster) * cluster);
+  // As many of each split, in whole clusters.
+  int64_t unit = cluster * schedule.getSplitK();
+  kernel->setGridLimit(std::max<int64_t>(1, resident / unit) * unit);
 }
 
 /// Takes the sizes of an op's results from what these are written to, so that

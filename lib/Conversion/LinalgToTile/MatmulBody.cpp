@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The loop over tiles of the result, the loop over blocks of k in each of them,
-// and the epilogue on its sums. Where k is split, each split of a tile counts
-// as a tile, and the last one of them has the epilogue.
+// and the epilogue on its sums. Where k is split, each workgroup has one split
+// of its tiles, and those of the last split have the epilogue.
 
 #include "MatmulBody.h"
 #include "attune/Dialect/Tile/IR/Alignment.h"
@@ -158,12 +158,6 @@ void MatmulBuilder::countTiles() {
 }
 
 void MatmulBuilder::locate(Value number) {
-  if (schedule.getSplitK() > 1) {
-    // All tiles of one split before those of the next one: the last split,
-    // which waits for the others, is also the last to start.
-    split = b.createOrFold<arith::DivUIOp>(number, total);
-    number = b.createOrFold<arith::RemUIOp>(number, total);
-  }
   tileNumber = number;
   MatrixTile place =
       orderTiles(b, number, tilesM, tilesN, schedule.getRasterGroup(),
@@ -513,16 +507,27 @@ void MatmulBuilder::build() {
   Value own = byCluster
                   ? gpu::ClusterIdOp::create(b, gpu::Dimension::x).getResult()
                   : gpu::BlockIdOp::create(b, gpu::Dimension::x).getResult();
-  if (schedule.getPersistent() == Persistent::None) {
+  bool isPersistent = schedule.getPersistent() != Persistent::None;
+  // Workgroups that have the tiles of one split.
+  Value sharers = total;
+  if (isPersistent) {
+    sharers = byCluster
+                  ? gpu::ClusterDimOp::create(b, gpu::Dimension::x).getResult()
+                  : gpu::GridDimOp::create(b, gpu::Dimension::x).getResult();
+    sharers =
+        b.createOrFold<arith::DivUIOp>(sharers, constant(schedule.getSplitK()));
+  }
+  if (schedule.getSplitK() > 1) {
+    // Those of the last split, which wait for the others, are the last to
+    // start. So none waits for one that may have to wait for its end.
+    split = b.createOrFold<arith::DivUIOp>(own, sharers);
+    own = b.createOrFold<arith::RemUIOp>(own, sharers);
+  }
+  if (!isPersistent) {
     locate(own);
     return buildTile();
   }
-  Value grid = byCluster
-                   ? gpu::ClusterDimOp::create(b, gpu::Dimension::x).getResult()
-                   : gpu::GridDimOp::create(b, gpu::Dimension::x).getResult();
-  Value all =
-      b.createOrFold<arith::MulIOp>(total, constant(schedule.getSplitK()));
-  auto loop = scf::ForOp::create(b, own, all, grid);
+  auto loop = scf::ForOp::create(b, own, total, sharers);
   if (schedule.getPersistent() == Persistent::Dynamic)
     loop->setAttr(tile::TileDialect::kDynamicAttrName, b.getUnitAttr());
   if (schedule.getConsumers() == Consumers::PingPong)

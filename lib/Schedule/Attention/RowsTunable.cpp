@@ -80,6 +80,8 @@ Reference attune::makeScalesReference(std::vector<float> values, bool isSum) {
   std::vector<float> bounds;
   bounds.reserve(values.size());
   for (float value : values)
-    bounds.push_back(static_cast<float>(std::fabs(value) * resolution));
+    bounds.push_back(std::isfinite(value)
+                         ? static_cast<float>(std::fabs(value) * resolution)
+                         : 0);
   return makeBoundedReference(std::move(values), std::move(bounds));
 }

@@ -43,6 +43,13 @@ static std::optional<Refusal> checkPersistent(const MatmulKnobs &schedule) {
                   "expects producer-warps where persistent is dynamic, but got "
                   "{0}",
                   schedule.getProducerWarps());
+  // A workgroup that takes a tile of the last split would wait for one that
+  // may start only when it has ended.
+  if (persistent == Persistent::Dynamic && schedule.getSplitK() != 1)
+    return refuse("split-of-dynamic-tiles",
+                  "expects persistent to be none or static where split-k is "
+                  "{0}, but got dynamic",
+                  schedule.getSplitK());
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@ import torch
 from test_flex import MASKS, SCORES, make_inputs, make_mask
 from torch._dynamo.backends.debugging import aot_eager
 from torch._dynamo.exc import BackendCompilerFailed
+from torch.nn.attention.flex_attention import create_block_mask
 
 import attune_mlir as attune
 
@@ -208,6 +209,29 @@ def test_operator():
     torch.library.opcheck(torch.ops.attune.flex_attention.default, (*arguments, None, None, None, [], [bias]), options)
     found, _ = torch.ops.attune.flex_attention(*arguments, None, None, None, [], [bias], **options)
     close(found, attune.flex_attention(*arguments, lambda s, b, h, m, n: s + bias[h]))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_shapes_without_memory(device):
+    """Of tensors that are fake nothing is computed, and nothing compiled for a device."""
+    with torch._subclasses.FakeTensorMode(), torch.device(device):
+        q, k, v = (torch.empty(2, heads, 70, width, dtype=torch.float16) for heads, width in ((4, 64), (2, 64), (2, 32)))
+        bias = torch.empty(4)
+        mask = create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 70, 70, device=device)
+
+        def attend():
+            return attune.flex_attention(q, k, v, lambda s, b, h, i, j: s + bias[h], mask, enable_gqa=True, return_lse=True)
+
+        out, lse = attend()
+        assert out.device.type == lse.device.type == device
+        assert (out.shape, out.stride(), out.dtype) == ((2, 4, 70, 32), (8960, 2240, 32, 1), torch.float16)
+        assert (lse.shape, lse.dtype) == ((2, 4, 70), torch.float32)
+        learned = [x.requires_grad_() for x in (q, k, v, bias)]
+        out, lse = attend()
+        assert out.requires_grad
+        if device == "cpu":  # PyTorch differentiates on devices that are there
+            grads = torch.autograd.grad(out.float().sum() + lse.sum(), learned)
+            assert [x.shape for x in grads] == [x.shape for x in learned]
 
 
 def test_what_cannot_be_compiled():

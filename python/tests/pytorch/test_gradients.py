@@ -9,7 +9,7 @@ from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 from torch.utils.checkpoint import checkpoint
 
 import attune_mlir as attune
-from attune_mlir import _devices
+from attune_mlir import _devices, _torch
 
 
 def make_tensors(dtype=torch.float16, *, batch=2, heads=2, kv_heads=1, seq_q=37, seq_k=70, head_dim=64, layout="bshd"):
@@ -273,14 +273,23 @@ def test_refused():
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:FutureWarning")  # of PyTorch by itself
 def test_no_forward_mode():
-    """Results would lose these derivatives, in calls that are known as well."""
+    """Results would lose these derivatives, in calls that are known and of operators as well."""
     q, _, _ = (x.detach() for x in make_tensors(kv_heads=2, seq_k=37))
+    learned = q.clone().requires_grad_()
     starts = torch.tensor([0, 37], dtype=torch.int32)
+    lse = torch.zeros(2, 2, 37)
     functions = (
         lambda x: attune.attention(x, x, x),
+        lambda x: attune.attention(x, learned, x),
         lambda x: attune.decode(x, x, x),
         lambda x: attune.varlen(x[0], x[0], x[0], starts, starts),
+        lambda x: attune.varlen(x[0], learned[0], x[0], starts, starts),
+        lambda x: attune.merge([x, q], [lse, lse]),
         lambda x: attune.flex_attention(x, x, x),
+        lambda x: torch.ops.attune.attention(x, x, x)[0],
+        lambda x: torch.ops.attune.attention(x, learned, x)[0],
+        lambda x: torch.ops.attune.decode(x, x, x, *[None] * 7)[0],
+        lambda x: torch.ops.attune.merge([x, q], [lse, lse])[0],
     )
     for function in functions:
         function(q)
@@ -291,6 +300,9 @@ def test_no_forward_mode():
             with pytest.raises(NotImplementedError, match="expects no derivatives of forward mode"):
                 function(dual)
             torch.testing.assert_close(function(q), function(dual.detach()))
+    with forward_ad.dual_level():
+        assert not _torch.is_plain(forward_ad.make_dual(q, q))
+        assert _torch.is_plain(q)
 
 
 def test_checkpoint():

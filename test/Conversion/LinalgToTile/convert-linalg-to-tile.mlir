@@ -8,8 +8,8 @@
 #persistent = #schedule.matmul<blockM = 128, blockN = 64, blockK = 32, numWarps = 8, mmaWarps = 4, producerWarps = 4, stages = 3,
                                resultPath = shared, persistent = static>
 #split = #schedule.matmul<blockM = 64, blockN = 32, blockK = 32, warpsN = 2, splitK = 4>
-#split_dynamic = #schedule.matmul<blockM = 64, blockN = 64, blockK = 32, mmaWarps = 4, producerWarps = 4, stages = 3, splitK = 2,
-                                  resultPath = shared, persistent = dynamic>
+#split_persistent = #schedule.matmul<blockM = 64, blockN = 64, blockK = 32, mmaWarps = 4, producerWarps = 4, stages = 3, splitK = 2,
+                                     resultPath = shared, persistent = static>
 #plain = #schedule.matmul<blockM = 64, blockN = 32, blockK = 32, warpsN = 2>
 
 // Two contractions of one left operand are one kernel, which loads that once a step, and by warpgroups one MMA. A
@@ -202,16 +202,19 @@ func.func @split(%a: tensor<3x100x?xf16>, %b: tensor<3x?x64xf16>) -> tensor<3x10
   return %sums : tensor<3x100x64xf32>
 }
 
-// Both sums of a gate are left, each in a place of its own; tiles and their splits are taken as they come.
+// Both sums of a gate are left, each in a place of its own. A workgroup that takes one tile after the other has the same
+// split of each, so that those that wait for others have higher numbers than these.
 // CHECK-LABEL: gpu.func @split_gate_kernel
 // CHECK-SAME:    %[[M:[^ ]+]]: memref<?x96xbf16>
-// CHECK-SAME:    %[[P:[^ ]+]]: memref<?x64xf32>, %[[TURNS:[^ ]+]]: memref<?xi32>, %{{[^ ]+}}: memref<1xi32>
+// CHECK-SAME:    %[[P:[^ ]+]]: memref<?x64xf32>, %[[TURNS:[^ ]+]]: memref<?xi32>)
 // CHECK-SAME:    #launch.product<128 * dim(0, 0) ceildiv 64 * dim(1, 1) ceildiv 64>, #launch.product<64>
 // CHECK:         %[[TILES:.+]] = arith.muli %[[ROWS:.+]], %c4
-// CHECK:         %[[ALL:.+]] = arith.muli %[[ROWS]], %c8
-// CHECK:         scf.for %[[TAKEN:.+]] = %block_id_x to %[[ALL]] step %grid_dim_x {
-// CHECK:           arith.divui %[[TAKEN]], %[[TILES]]
-// CHECK:           scf.if
+// CHECK:         %[[SHARERS:.+]] = arith.divui %grid_dim_x, %c2
+// CHECK:         %[[SPLIT:.+]] = arith.divui %block_id_x, %[[SHARERS]]
+// CHECK:         %[[FIRST:.+]] = arith.remui %block_id_x, %[[SHARERS]]
+// CHECK:         scf.for %{{.+}} = %[[FIRST]] to %[[TILES]] step %[[SHARERS]] {
+// CHECK:           %[[LAST:.+]] = arith.cmpi eq, %[[SPLIT]], %c1
+// CHECK:           scf.if %[[LAST]] {
 // CHECK:             tile.ordered %[[TURNS]][%{{.+}}] turn %c1 of %c2
 // CHECK:             tile.load %[[P]]
 // CHECK:             tile.load %[[P]]
@@ -219,14 +222,14 @@ func.func @split(%a: tensor<3x100x?xf16>, %b: tensor<3x?x64xf16>) -> tensor<3x10
 // CHECK:             tile.ordered %[[TURNS]][%{{.+}}] turn %c0 of %c2
 // CHECK:               tile.store %{{.+}}, %[[P]]
 // CHECK:               tile.store %{{.+}}, %[[P]]
-// CHECK:         } {tile.dynamic}
+// CHECK-LABEL: func.func @split_gate(
 func.func @split_gate(%a: tensor<?x96xbf16>, %b: tensor<96x200xbf16>, %g: tensor<96x200xbf16>) -> tensor<?x200xbf16> {
   %c0 = arith.constant 0 : index
   %zero = arith.constant 0.0 : f32
   %m = tensor.dim %a, %c0 : tensor<?x96xbf16>
   %empty = tensor.empty(%m) : tensor<?x200xf32>
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x200xf32>) -> tensor<?x200xf32>
-  %sums = linalg.matmul {attune.schedule = #split_dynamic}
+  %sums = linalg.matmul {attune.schedule = #split_persistent}
     ins(%a, %b : tensor<?x96xbf16>, tensor<96x200xbf16>) outs(%init : tensor<?x200xf32>) -> tensor<?x200xf32>
   %gates = linalg.matmul
     ins(%a, %g : tensor<?x96xbf16>, tensor<96x200xbf16>) outs(%init : tensor<?x200xf32>) -> tensor<?x200xf32>
