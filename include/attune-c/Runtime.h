@@ -6,7 +6,8 @@
 // LLVM; libAttune.so has them as well. Drivers are opened at run time.
 //
 // A function that can fail returns false or null, and says why in `error`,
-// which may be null.
+// which may be null. It fails where what it takes is null because the making of
+// that failed.
 
 #ifndef ATTUNE_C_RUNTIME_H
 #define ATTUNE_C_RUNTIME_H

@@ -86,8 +86,9 @@ MLIR_CAPI_EXPORTED bool attuneCostModelIsLegal(AttuneCostModel model,
                                                MlirAttribute schedule);
 
 /// The time that is predicted for a legal schedule, in nanoseconds; negative
-/// where there is no model. What an assembler reported makes it better:
-/// registers of a thread and bytes that it spills, or -1 for what is not known.
+/// where there is no model of its set. What an assembler reported makes it
+/// better: registers of a thread and bytes that it spills, or -1 for what is
+/// not known.
 MLIR_CAPI_EXPORTED double attuneCostModelPredict(AttuneCostModel model,
                                                  MlirAttribute schedule,
                                                  int64_t registers,

@@ -24,12 +24,24 @@ static MlirAttribute getChecked(MlirContext context, Args... args) {
                                 ctx, args...));
 }
 
+/// The dialect is there, and the number, of which C takes any, is one of it.
+static LogicalResult prepare(MLIRContext *context, AttuneAlignment alignment) {
+  context->loadDialect<AttnDialect>();
+  if (symbolizeAlignment(static_cast<uint32_t>(alignment)))
+    return success();
+  return emitError(UnknownLoc::get(context))
+         << "expects an alignment, but got the number "
+         << static_cast<int>(alignment);
+}
+
 bool attuneAttributeIsACausal(MlirAttribute attr) {
   return isa<CausalAttr>(unwrap(attr));
 }
 
 MlirAttribute attuneCausalAttrGet(MlirContext context,
                                   AttuneAlignment alignment) {
+  if (failed(prepare(unwrap(context), alignment)))
+    return {nullptr};
   return wrap(Attribute(
       CausalAttr::get(unwrap(context), static_cast<Alignment>(alignment))));
 }
@@ -45,6 +57,8 @@ bool attuneAttributeIsAWindow(MlirAttribute attr) {
 
 MlirAttribute attuneWindowAttrGet(MlirContext context, int64_t left,
                                   int64_t right, AttuneAlignment alignment) {
+  if (failed(prepare(unwrap(context), alignment)))
+    return {nullptr};
   return getChecked<WindowAttr>(context, left, right,
                                 static_cast<Alignment>(alignment));
 }
@@ -68,6 +82,7 @@ bool attuneAttributeIsAStrided(MlirAttribute attr) {
 
 MlirAttribute attuneStridedAttrGet(MlirContext context, intptr_t numStrides,
                                    const int64_t *strides, int64_t divisor) {
+  unwrap(context)->loadDialect<AttnDialect>();
   return getChecked<StridedAttr>(
       context, ArrayRef<int64_t>(strides, static_cast<size_t>(numStrides)),
       divisor);
@@ -119,7 +134,8 @@ MlirModule attuneAttentionCreateModule(MlirContext context,
                                        const AttuneAttentionProblem *problem) {
   const AttuneAttentionProblem &given = *problem;
   MLIRContext *ctx = unwrap(context);
-  if (failed(check(given, [&] { return emitError(UnknownLoc::get(ctx)); })))
+  if (failed(check(given, [&] { return emitError(UnknownLoc::get(ctx)); })) ||
+      failed(prepare(ctx, given.alignment)))
     return {nullptr};
   AttentionProblem made{};
   made.batch = given.batch;

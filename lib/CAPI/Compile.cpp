@@ -107,11 +107,14 @@ static LogicalResult collect(ModuleOp module, CompileResult &result) {
   if (failed(collectIR(module, result)))
     return failure();
   for (auto binary : module.getOps<gpu::BinaryOp>()) {
+    launch::ManifestAttr manifest = launch::getManifest(binary);
+    // What others compiled.
+    if (!manifest)
+      continue;
     auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
-    Manifest manifest = launch::getManifest(binary).toManifest();
     result.kernels.push_back(
-        {manifest.kernel, object.getObject().getValue().str(),
-         llvm::formatv("{0:2}", launch::getManifest(binary).toJSON()).str(),
+        {manifest.toManifest().kernel, object.getObject().getValue().str(),
+         llvm::formatv("{0:2}", manifest.toJSON()).str(),
          object.getFormat() == gpu::CompilationTarget::Assembly});
   }
   for (auto function : module.getOps<FunctionOpInterface>())
@@ -123,8 +126,10 @@ static LogicalResult collect(ModuleOp module, CompileResult &result) {
 
 MlirModule attuneModuleParse(MlirContext context, MlirStringRef source,
                              MlirStringRef name) {
-  return wrap(parseSourceString<ModuleOp>(
-                  unwrap(source), ParserConfig(unwrap(context)), unwrap(name))
+  // An empty text may have no address, which the parser reads from.
+  StringRef text = source.length ? unwrap(source) : "";
+  return wrap(parseSourceString<ModuleOp>(text, ParserConfig(unwrap(context)),
+                                          unwrap(name))
                   .release());
 }
 

@@ -145,9 +145,10 @@ bool attuneCostModelIsLegal(AttuneCostModel model, MlirAttribute schedule) {
 
 double attuneCostModelPredict(AttuneCostModel model, MlirAttribute schedule,
                               int64_t registers, int64_t spillBytes) {
-  if (!unwrap(model)->model)
-    return -1;
   auto attr = cast<ScheduleAttrInterface>(unwrap(schedule));
+  if (!unwrap(model)->model ||
+      &attr.getKnobSet() != &unwrap(model)->op.getKnobSet())
+    return -1;
   ReportedUsage reported;
   if (registers >= 0)
     reported.registers = registers;

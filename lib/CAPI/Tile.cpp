@@ -20,6 +20,7 @@ static_assert(static_cast<int>(AttuneMemorySpaceRegisters) ==
 /// The type, or null and a diagnostic.
 template <typename TypeT, typename... Args>
 static MlirType getChecked(MLIRContext *context, Args... args) {
+  context->loadDialect<TileDialect>();
   return wrap(TypeT::getChecked(
       [&] { return emitError(UnknownLoc::get(context)); }, context, args...));
 }
@@ -30,9 +31,17 @@ MlirType attuneTileTypeGet(intptr_t rank, const int64_t *shape,
                            MlirType elementType, AttuneMemorySpace space,
                            MlirAttribute layout) {
   Type element = unwrap(elementType);
+  MLIRContext *context = element.getContext();
+  auto known = symbolizeMemorySpace(static_cast<uint32_t>(space));
+  if (!known) {
+    emitError(UnknownLoc::get(context))
+        << "expects a memory space, but got the number "
+        << static_cast<int>(space);
+    return {nullptr};
+  }
   return getChecked<TileType>(
-      element.getContext(), ArrayRef<int64_t>(shape, static_cast<size_t>(rank)),
-      element, static_cast<MemorySpace>(space), unwrap(layout));
+      context, ArrayRef<int64_t>(shape, static_cast<size_t>(rank)), element,
+      *known, unwrap(layout));
 }
 
 intptr_t attuneTileTypeGetRank(MlirType tile) {
@@ -102,6 +111,7 @@ MlirType attunePendingTypeGetTile(MlirType pending) {
 bool attuneTypeIsAToken(MlirType type) { return isa<TokenType>(unwrap(type)); }
 
 MlirType attuneTokenTypeGet(MlirContext context) {
+  unwrap(context)->loadDialect<TileDialect>();
   return wrap(Type(TokenType::get(unwrap(context))));
 }
 
@@ -110,6 +120,7 @@ bool attuneTypeIsAScheduler(MlirType type) {
 }
 
 MlirType attuneSchedulerTypeGet(MlirContext context) {
+  unwrap(context)->loadDialect<TileDialect>();
   return wrap(Type(SchedulerType::get(unwrap(context))));
 }
 

@@ -73,6 +73,15 @@ void attune::report(Error error, AttuneError *target) {
     std::snprintf(target->text, sizeof(target->text), "%s", text.c_str());
 }
 
+/// Whether a handle is null, as one is whose making failed: an error.
+static bool isNull(const void *handle, const char *what, AttuneError *error) {
+  if (!handle)
+    report(llvm::createStringError(llvm::Twine("expects a ") + what +
+                                   ", but got null"),
+           error);
+  return !handle;
+}
+
 AttuneDevice *attuneRuntimeOpenDevice(const char *kind, int ordinal,
                                       AttuneError *error) {
   auto device = openDevice(kind, ordinal);
@@ -90,6 +99,15 @@ const char *attuneRuntimeGetChip(const AttuneDevice *device) {
 
 uint64_t attuneRuntimeAllocateZeros(AttuneDevice *device, size_t bytes,
                                     AttuneError *error) {
+  if (isNull(device, "device", error))
+    return 0;
+  constexpr auto limit = std::numeric_limits<int64_t>::max();
+  if (bytes > static_cast<size_t>(limit)) {
+    report(llvm::createStringError("expects at most " + llvm::Twine(limit) +
+                                   " bytes, but got " + llvm::Twine(bytes)),
+           error);
+    return 0;
+  }
   Device &owner = *device->device;
   auto size = static_cast<int64_t>(std::max<size_t>(bytes, 1));
   auto address = owner.allocate(size);
@@ -108,6 +126,8 @@ uint64_t attuneRuntimeAllocateZeros(AttuneDevice *device, size_t bytes,
 
 bool attuneRuntimeFree(AttuneDevice *device, uint64_t address,
                        AttuneError *error) {
+  if (isNull(device, "device", error))
+    return false;
   Error failed = device->device->release(address);
   if (!failed)
     return true;
@@ -119,6 +139,8 @@ AttuneKernel *attuneRuntimeLoadKernel(AttuneDevice *device, const void *image,
                                       size_t imageBytes, const char *manifest,
                                       size_t manifestBytes,
                                       AttuneError *error) {
+  if (isNull(device, "device", error))
+    return nullptr;
   auto parsed = Manifest::parse({manifest, manifestBytes});
   if (!parsed) {
     report(parsed.takeError(), error);
@@ -180,6 +202,9 @@ AttuneKernel *attuneRuntimeLoadSequence(const AttuneKernel *const *kernels,
                                         size_t numKernels, const char *sequence,
                                         size_t sequenceBytes,
                                         AttuneError *error) {
+  for (size_t i = 0; i < numKernels; ++i)
+    if (isNull(kernels[i], "kernel", error))
+      return nullptr;
   auto parsed = LaunchSequence::parse({sequence, sequenceBytes});
   if (!parsed) {
     report(parsed.takeError(), error);
@@ -283,6 +308,8 @@ int64_t attuneRuntimeGetWorkspaceBytes(const AttuneKernel *kernel,
                                        const AttuneArgument *arguments,
                                        size_t numArguments, size_t pos,
                                        AttuneError *error) {
+  if (isNull(kernel, "kernel", error))
+    return -1;
   auto read = readArguments(*kernel, {arguments, numArguments});
   if (!read) {
     report(read.takeError(), error);
@@ -341,6 +368,8 @@ prepare(const AttuneKernel &kernel, llvm::ArrayRef<AttuneArgument> given) {
 AttuneLaunch *attuneRuntimePrepare(const AttuneKernel *kernel,
                                    const AttuneArgument *arguments,
                                    size_t numArguments, AttuneError *error) {
+  if (isNull(kernel, "kernel", error))
+    return nullptr;
   auto prepared = prepare(*kernel, {arguments, numArguments});
   if (prepared)
     return prepared->release();
@@ -352,6 +381,8 @@ void attuneRuntimeReleaseLaunch(AttuneLaunch *launch) { delete launch; }
 
 bool attuneRuntimeLaunch(const AttuneLaunch *launch, void *stream,
                          AttuneError *error) {
+  if (isNull(launch, "launch", error))
+    return false;
   for (const StepLaunch &step : launch->steps) {
     LaunchShape shape = step.shape;
     shape.stream = stream;

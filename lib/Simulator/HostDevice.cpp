@@ -41,8 +41,13 @@ HostDevice::~HostDevice() {
 
 Expected<DeviceAddress> HostDevice::allocate(int64_t bytes) {
   int64_t atLeastOne = std::max<int64_t>(bytes, 1);
-  auto address = reinterpret_cast<DeviceAddress>(
-      llvm::allocate_buffer(atLeastOne, kAllocationAlignment));
+  void *memory =
+      ::operator new(static_cast<size_t>(atLeastOne),
+                     std::align_val_t(kAllocationAlignment), std::nothrow);
+  if (!memory)
+    return llvm::createStringError("failed to allocate " + Twine(bytes) +
+                                   " bytes on the host");
+  auto address = reinterpret_cast<DeviceAddress>(memory);
   allocations[address] = atLeastOne;
   return address;
 }

@@ -3,7 +3,9 @@
 // RAII over the C API of SQLite.
 
 #include "attune/Tuning/Database.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 #include <sqlite3.h>
 
 using namespace attune::tuning;
@@ -86,17 +88,34 @@ std::optional<double> Statement::getOptionalReal(int column) const {
   return isNull(column) ? std::nullopt : std::optional(getReal(column));
 }
 
+/// A path as a part of a URI.
+static std::string escape(llvm::StringRef path) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  for (char c : path)
+    if (llvm::StringRef("%?#").contains(c))
+      stream << llvm::format("%%%02X", c);
+    else
+      stream << c;
+  return text;
+}
+
 llvm::Expected<std::unique_ptr<Database>> Database::open(llvm::StringRef path,
                                                          Mode mode) {
   auto database = std::make_unique<Database>();
   database->path = path.str();
+  std::string name = database->path;
   int flags = SQLITE_OPEN_READWRITE;
-  if (mode == Mode::ReadOnly)
+  if (mode == Mode::ReadOnly) {
     flags = SQLITE_OPEN_READONLY;
-  else if (mode == Mode::Create)
+  } else if (mode == Mode::Unchanging) {
+    flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    name = "file:" + escape(path) + "?immutable=1";
+  } else if (mode == Mode::Create) {
     flags |= SQLITE_OPEN_CREATE;
+  }
   sqlite3 *handle = nullptr;
-  int code = sqlite3_open_v2(database->path.c_str(), &handle, flags, nullptr);
+  int code = sqlite3_open_v2(name.c_str(), &handle, flags, nullptr);
   database->handle.reset(handle);
   if (code != SQLITE_OK)
     return database->makeError("open");

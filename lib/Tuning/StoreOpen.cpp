@@ -38,13 +38,18 @@ static llvm::Error refuse(llvm::StringRef path, const llvm::Twine &why) {
                                  "' as a tuning database: " + why);
 }
 
+/// Where the file is, and its log while it is open.
+static std::string getFolder(llvm::StringRef path) {
+  llvm::StringRef parent = llvm::sys::path::parent_path(path);
+  return parent.empty() ? "." : parent.str();
+}
+
 /// Looks at the file without SQLite, which would accept an empty or foreign
 /// one. Returns whether there is anything in it.
 static llvm::Expected<bool> inspect(llvm::StringRef path) {
   std::string file = path.str();
-  llvm::StringRef parent = llvm::sys::path::parent_path(path);
   struct statfs system;
-  if (statfs(parent.empty() ? "." : parent.str().c_str(), &system) < 0)
+  if (statfs(getFolder(path).c_str(), &system) < 0)
     return refuse(path, llvm::sys::StrError());
   if (isNetworkFileSystem(system.f_type))
     return refuse(path, "it is on a network file system, where concurrent "
@@ -155,6 +160,10 @@ llvm::Expected<std::unique_ptr<Store>> Store::open(llvm::StringRef path) {
   llvm::Expected<bool> hasContent = inspect(path);
   if (!hasContent)
     return hasContent.takeError();
+  if (access(getFolder(path).c_str(), W_OK) < 0)
+    return refuse(path, "expects a folder in which its log can be written, but "
+                        "got: " +
+                            llvm::sys::StrError());
   bool existed = llvm::sys::fs::exists(path);
   llvm::Expected<std::unique_ptr<Database>> database =
       Database::open(path, Database::Mode::Create);
@@ -211,8 +220,13 @@ Store::openReadOnly(llvm::StringRef path) {
   if (!*hasContent)
     return refuse(path, llvm::sys::fs::exists(path) ? "it is empty"
                                                     : "there is no such file");
+  // Reading, too, makes a log where there is none, but for a file that nobody
+  // changes, as on a medium that cannot be written.
+  bool isUnchanging = access(getFolder(path).c_str(), W_OK) < 0 &&
+                      !llvm::sys::fs::exists(path + "-wal");
   llvm::Expected<std::unique_ptr<Database>> database =
-      Database::open(path, Database::Mode::ReadOnly);
+      Database::open(path, isUnchanging ? Database::Mode::Unchanging
+                                        : Database::Mode::ReadOnly);
   if (!database)
     return database.takeError();
   llvm::Expected<bool> ours = identifyAtOnce(**database);

@@ -20,8 +20,9 @@ static const char attention[] =
 
 static void compile(MlirContext context, const char *title, const char *text,
                     AttuneCompileOptions options) {
-  MlirModule module =
-      attuneModuleParse(context, toRef(text), toRef("input.mlir"));
+  MlirStringRef none = {NULL, 0};
+  MlirModule module = attuneModuleParse(context, text ? toRef(text) : none,
+                                        toRef("input.mlir"));
   MlirOperation parsed = mlirModuleGetOperation(module);
   AttuneCompileResult result = attuneCompile(module, &options);
   MlirStringRef diagnostics = attuneCompileResultGetDiagnostics(result);
@@ -51,7 +52,8 @@ static void compile(MlirContext context, const char *title, const char *text,
   // The module is as it was.
   printf("%s: %s\n", title,
          mlirOperationVerify(parsed) &&
-                 mlirBlockGetFirstOperation(mlirModuleGetBody(module)).ptr
+                 (!text ||
+                  mlirBlockGetFirstOperation(mlirModuleGetBody(module)).ptr)
              ? "module kept"
              : "module lost");
   mlirModuleDestroy(module);
@@ -94,6 +96,14 @@ int main(void) {
 
   // CHECK-LABEL: nothing to do: compiled, 0 kernels, 0 sequences
   compile(context, "nothing to do", "func.func private @f()", isa);
+
+  // CHECK-LABEL: nothing at all: compiled, 0 kernels, 0 sequences
+  compile(context, "nothing at all", NULL, isa);
+
+  // What others compiled, of which no manifest speaks, is no kernel of ours.
+  // CHECK-LABEL: foreign: compiled, 0 kernels, 0 sequences
+  compile(context, "foreign",
+          "gpu.binary @b [#gpu.object<#nvvm.target, bin = \"image\">]", isa);
 
   // CHECK-LABEL: no chip: failed, 0 kernels, 0 sequences
   // CHECK-NEXT: error: expects a known chip ({{.*}}sm_80{{.*}}), but got ''

@@ -34,6 +34,10 @@ static void testProblems(MlirContext context, AttuneAttentionProblem good) {
   // CHECK-NEXT: error: expects elements of f16 or bf16, but got the data type 5
   attuneAttentionCreateModule(context, &problem);
   problem = good;
+  problem.alignment = (AttuneAlignment)7;
+  // CHECK-NEXT: error: expects an alignment, but got the number 7
+  attuneAttentionCreateModule(context, &problem);
+  problem = good;
   problem.hasDropout = true;
   problem.dropout = 1;
   // CHECK-NEXT: error: 'attn.attention' op expects the probability of dropout to be at least 0 and less than 1, but got 1
@@ -145,8 +149,14 @@ int main(void) {
   device = attuneExecutorOpen(toRef("moon"), 0, &error);
   printf("open %d: %s\n", device != NULL, error.text);
 
+  // CHECK-NEXT: no memory: failed to allocate 1152921504606846976 bytes
+  // CHECK-NEXT: no number: expects at most 9223372036854775807 bytes, but got 18446744073709551615
   // CHECK-NEXT: kernel: {{.*}}
   device = attuneExecutorOpen(toRef("sm_80"), 0, &error);
+  if (!attuneRuntimeAllocateZeros(device, (size_t)1 << 60, &error))
+    printf("no memory: %s\n", error.text);
+  if (!attuneRuntimeAllocateZeros(device, SIZE_MAX, &error))
+    printf("no number: %s\n", error.text);
   MlirStringRef manifest = attuneCompileResultGetKernelManifest(compiled, 0);
   if (!attuneRuntimeLoadKernel(device, "nonsense", 8, manifest.data,
                                manifest.length, &error))

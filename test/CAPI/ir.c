@@ -66,6 +66,14 @@ static void testAttn(MlirContext context) {
   printAttribute("window",
                  attuneWindowAttrGet(context, -7, 0, AttuneAlignmentTopLeft));
 
+  // CHECK-NEXT: diagnostic: expects an alignment, but got the number 7
+  // CHECK-NEXT: causal: null
+  // CHECK-NEXT: diagnostic: expects an alignment, but got the number 7
+  // CHECK-NEXT: window: null
+  printAttribute("causal", attuneCausalAttrGet(context, (AttuneAlignment)7));
+  printAttribute("window",
+                 attuneWindowAttrGet(context, 1, 0, (AttuneAlignment)7));
+
   // CHECK-NEXT: strided: #attn.strided<[?, 64, 1], divisor = 8>
   // CHECK-NEXT: 1 3 64 1 8
   int64_t strides[] = {mlirShapedTypeGetDynamicStrideOrOffset(), 64, 1};
@@ -137,6 +145,11 @@ static void testTile(MlirContext context) {
   // CHECK-NEXT: rank 0: null
   printType("rank 0", attuneTileTypeGet(0, NULL, f32,
                                         AttuneMemorySpaceRegisters, noLayout));
+
+  // CHECK-NEXT: diagnostic: expects a memory space, but got the number 9
+  // CHECK-NEXT: nowhere: null
+  printType("nowhere",
+            attuneTileTypeGet(2, shape, f32, (AttuneMemorySpace)9, noLayout));
 
   // CHECK-NEXT: channel: !tile.channel<128x64xf32, stages = 3>
   // CHECK-NEXT: 1 3 0 1

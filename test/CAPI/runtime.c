@@ -41,6 +41,7 @@ static void refuse(const char *title, const AttuneKernel *kernel,
 
 static void testErrors(const AttuneKernel *kernel, const AttuneArgument *good,
                        size_t count);
+static void testNulls(void);
 
 /// Memory for workspaces that kernels leave as they found them. That of the
 /// tests' driver can be read here.
@@ -130,10 +131,37 @@ int main(int argc, char **argv) {
   else
     fail("launch");
   attuneRuntimeReleaseLaunch(launch);
+  testNulls();
   testErrors(kernel, arguments, count);
   attuneRuntimeUnloadKernel(kernel);
   attuneRuntimeCloseDevice(device);
   return !launched;
+}
+
+/// What failed before is passed on, as by who asks for errors only at the end.
+static void testNulls(void) {
+  // CHECK: null device: expects a device, but got null
+  if (!attuneRuntimeLoadKernel(NULL, "", 0, "{}", 2, &error))
+    printf("null device: %s\n", error.text);
+  // CHECK-NEXT: null kernel: expects a kernel, but got null
+  refuse("null kernel", NULL, NULL, 0);
+  // CHECK-NEXT: null kernel of a sequence: expects a kernel, but got null
+  const AttuneKernel *none = NULL;
+  static const char sequence[] =
+      "{\"version\": 1, \"sequence\": \"s\", \"values\": [], "
+      "\"launches\": []}";
+  if (!attuneRuntimeLoadSequence(&none, 1, sequence, sizeof(sequence) - 1,
+                                 &error))
+    printf("null kernel of a sequence: %s\n", error.text);
+  // CHECK-NEXT: null launch: expects a launch, but got null
+  if (!attuneRuntimeLaunch(NULL, NULL, &error))
+    printf("null launch: %s\n", error.text);
+  // CHECK-NEXT: null workspace: -1
+  printf("null workspace: %d\n",
+         (int)attuneRuntimeGetWorkspaceBytes(NULL, NULL, 0, 0, &error));
+  // CHECK-NEXT: nothing: 0, 0
+  printf("nothing: %d, %d\n", attuneRuntimeAllocateZeros(NULL, 1, NULL) != 0,
+         attuneRuntimeFree(NULL, 0, NULL));
 }
 
 /// What does not fit the kernel is an error, and nothing is launched.

@@ -73,14 +73,15 @@ int main(void) {
              attuneCostModelPredict(brief, schedule, -1, -1) < time,
          attuneCostModelPredict(longer, schedule, 255, 4096) > time);
 
-  // CHECK-NEXT: other legal: 0, other set legal: 0
+  // CHECK-NEXT: other legal: 0, other set legal: 0, predicted: 0
   MlirAttribute other =
       attuneScheduleAttrWith(schedule, toRef("mma-warps"), toRef("4"));
   MlirAttribute matmul = attuneScheduleAttrGetDefault(
       context, attuneScheduleAttrGetKnobSet(schedule) ? 0 : 1);
-  printf("other legal: %d, other set legal: %d\n",
+  printf("other legal: %d, other set legal: %d, predicted: %d\n",
          attuneCostModelIsLegal(brief, other),
-         attuneCostModelIsLegal(brief, matmul));
+         attuneCostModelIsLegal(brief, matmul),
+         attuneCostModelPredict(brief, matmul, -1, -1) >= 0);
   attuneCostModelDestroy(brief);
   attuneCostModelDestroy(longer);
   mlirModuleDestroy(module);

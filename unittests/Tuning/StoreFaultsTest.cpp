@@ -55,18 +55,26 @@ struct StoreFaults : StoreTest {
   }
 
   /// Permissions do not bind the superuser: another user has to try.
-  void expectRefusedToUsers() {
+  static void expectForUsers(llvm::function_ref<bool()> isAsExpected) {
     pid_t pid = fork();
     if (pid == 0) {
       constexpr uid_t kNobody = 65534;
       if (geteuid() == 0 && setuid(kNobody) < 0)
         _exit(2);
-      std::string error = getOpenError(path);
-      _exit(llvm::StringRef(error).contains(path) ? 0 : 1);
+      _exit(isAsExpected() ? 0 : 1);
     }
     int status = 0;
     waitpid(pid, &status, 0);
     EXPECT_EQ(status, 0);
+  }
+
+  void expectRefusedToUsers(llvm::StringRef message) {
+    expectForUsers([&] {
+      std::string error = getOpenError(path);
+      llvm::errs() << error << "\n";
+      return llvm::StringRef(error).contains(path) &&
+             llvm::StringRef(error).contains(message);
+    });
   }
 
   /// Whether a damaged file gave a number that was never stored.
@@ -154,16 +162,58 @@ TEST_F(StoreFaults, EmptyFileWithALogIsRefused) {
 
 TEST_F(StoreFaults, ReadOnlyFolderIsRefused) {
   chmod(folder.path.c_str(), 0555);
-  expectRefusedToUsers();
+  expectRefusedToUsers("a folder in which its log can be written, but got: "
+                       "Permission denied");
   chmod(folder.path.c_str(), 0700);
   EXPECT_FALSE(llvm::sys::fs::exists(path));
+}
+
+// As on a medium that nobody writes to.
+TEST_F(StoreFaults, ReadOnlyFolderCanBeRead) {
+  path = folder / "all of it? #1 100%.db";
+  std::string image = makeImage();
+  chmod(path.c_str(), 0444);
+  chmod(folder.path.c_str(), 0555);
+  expectForUsers([&] {
+    llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
+    if (!store) {
+      llvm::errs() << llvm::toString(store.takeError()) << "\n";
+      return false;
+    }
+    llvm::Expected<std::optional<Result>> found =
+        (*store)->find(session.key, space, {7});
+    return found && *found && (*found)->samples == makeResult(7).samples;
+  });
+  chmod(folder.path.c_str(), 0700);
+  EXPECT_EQ(readFile(path), image);
+}
+
+// A log that nobody has read back may have the newest results.
+TEST_F(StoreFaults, ReadOnlyFolderWithALogLosesNothing) {
+  std::unique_ptr<Store> store = open();
+  add(*store, makeResult(7));
+  ASSERT_TRUE(llvm::sys::fs::exists(path + "-wal"));
+  for (const char *suffix : {"", "-wal", "-shm"})
+    chmod((path + suffix).c_str(), 0444);
+  chmod(folder.path.c_str(), 0555);
+  expectForUsers([&] {
+    llvm::Expected<std::unique_ptr<Store>> reader = Store::openReadOnly(path);
+    if (!reader) {
+      llvm::errs() << llvm::toString(reader.takeError()) << "\n";
+      return false;
+    }
+    llvm::Expected<std::optional<Result>> found =
+        (*reader)->find(session.key, space, {7});
+    return found && found->has_value();
+  });
+  chmod(folder.path.c_str(), 0700);
 }
 
 TEST_F(StoreFaults, ReadOnlyFileIsRefused) {
   std::string image = makeImage();
   chmod(folder.path.c_str(), 0755);
   chmod(path.c_str(), 0444);
-  expectRefusedToUsers();
+  expectRefusedToUsers("Permission denied");
   EXPECT_EQ(readFile(path), image);
 }
 

@@ -64,7 +64,9 @@ private:
 
 class Database {
 public:
-  enum class Mode { ReadOnly, ReadWrite, Create };
+  /// Unchanging: read without a lock or a log, neither of which can be written
+  /// beside a file that nobody changes.
+  enum class Mode { Unchanging, ReadOnly, ReadWrite, Create };
   static llvm::Expected<std::unique_ptr<Database>> open(llvm::StringRef path,
                                                         Mode mode);
 
