@@ -253,7 +253,7 @@ class _Body:
             elif isinstance(operand, torch.Tensor):
                 # Regions know the shapes of what they read. Of zeros, for one may be an index of another.
                 shape = [int(size) for size in operand.shape]
-                self.arguments.append(torch.zeros(shape, dtype=operand.dtype))
+                self.arguments.append(torch.zeros(shape, dtype=operand.dtype, device="cpu"))
                 self.captures.append((operand, self.arguments[-1]))
             else:
                 # A number of which Dynamo does not know yet that it matters.
@@ -291,7 +291,7 @@ class _Body:
 def _make_states(tables: Sequence[torch.Tensor]) -> torch.Tensor:
     """What is traced in place of `_masks.to_states`: regions depend on which sizes are 1."""
     by_batch, by_head = (2 if any(table.shape[dim] > 1 for table in tables) else 1 for dim in (0, 1))
-    return torch.zeros((by_batch, by_head, 1, 1), dtype=torch.int32)
+    return torch.zeros((by_batch, by_head, 1, 1), dtype=torch.int32, device="cpu")
 
 
 def _check_detached(traced: _trace.Traced, *tensors: torch.Tensor | None) -> None:

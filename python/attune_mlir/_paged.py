@@ -52,7 +52,7 @@ class PagedCache:
         sequences: int,
         longest: int,
         dtype: torch.dtype | None = None,
-        device: torch.device | str = "cpu",
+        device: torch.device | str | None = None,
         k_descale: torch.Tensor | None = None,
         v_descale: torch.Tensor | None = None,
         zeros: bool = False,
@@ -62,7 +62,7 @@ class PagedCache:
         sin: torch.Tensor | None = None,
         interleaved: bool = False,
     ) -> None:
-        """`sequences` of at most `longest` keys each, which are all empty; `dtype` is bfloat16 if not given.
+        """`sequences` of at most `longest` keys each, which are all empty; `dtype` is bfloat16 if not given, and `device` PyTorch's default.
 
         With torch.uint8 elements have 4 bits, from -7 to 7, two in a byte, as `decode` takes them; head_dim is a multiple of 32.
         Of a `dtype` of 8 bits or less, `k_descale` and `v_descale` are scales that are known before: float32, of one element or
@@ -339,7 +339,7 @@ class PagedCache:
         """Numbers where the pools are, without waiting."""
         import torch
 
-        tensor = torch.tensor(numbers, dtype=torch.int64)
+        tensor = torch.tensor(numbers, dtype=torch.int64, device="cpu")
         if self.keys.is_cuda:
             tensor = tensor.pin_memory()
         return tensor.to(self.keys.device, non_blocking=True)

@@ -26,6 +26,7 @@ import torch
 from torch._guards import detect_fake_mode
 from torch._library import autograd as operator_autograd
 from torch.autograd import forward_ad
+from torch.utils._device import DeviceContext
 
 from . import _attention, _gradients, _known, _native
 
@@ -488,12 +489,18 @@ for _device in ("cpu", "cuda"):
 _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
 
 
+def _has_function_modes() -> bool:
+    """Whether a mode sees the functions of PyTorch that are called, besides those that give new tensors a default device."""
+    count, get = torch._C._len_torch_function_stack(), torch._C._get_function_stack_at
+    return count > 0 and any(type(get(place)) is not DeviceContext for place in range(count))
+
+
 def is_traced(*arrays: Any) -> bool:
     """Whether something traces, maps or differentiates a call, or its tensors are no memory. Other arrays may be among them."""
     return bool(
         torch.compiler.is_compiling()
         or torch._C._len_torch_dispatch_stack()
-        or torch._C._len_torch_function_stack()
+        or _has_function_modes()
         or is_transformed()
         or has_tangents(*arrays)
         or (

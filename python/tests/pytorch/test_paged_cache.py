@@ -85,3 +85,15 @@ def test_errors():
     assert short.get_length(0) == 0 and short.free_pages == 2
     with pytest.raises(ValueError, match="expects page_size to be at least 1, but got 0"):
         attune.PagedCache(1, 0, kv_heads=1, head_dim=8, sequences=1, longest=1)
+
+
+def test_default_device():
+    """New caches lie there; what those that are there already do is not changed."""
+    generator = torch.Generator().manual_seed(0)
+    cache = make_cache()
+    k, v = make(generator, 5), make(generator, 5)
+    with torch.device("meta"):
+        assert {x.device.type for x in (make_cache().keys, make_cache().lengths)} == {"meta"}
+        cache.append([1], k, v, [5])
+    torch.testing.assert_close(cache.keys[cache.block_table[1, 0], :5], k)
+    assert cache.lengths.tolist() == [0, 5, 0]

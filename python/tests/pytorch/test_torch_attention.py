@@ -202,5 +202,11 @@ def test_default_device_is_no_matter():
     expected = attune.attention(*inputs)
     with torch.device("meta"):
         found = attune.attention(*inputs)
-    assert found.device.type == "cpu"
-    torch.testing.assert_close(found, expected)
+        out = attune.attention(*inputs, out=torch.empty_like(expected))
+        bias = torch.arange(64.0, device="cpu")
+        with_function = attune.attention(*inputs, score_mod=lambda s, b, h, m, n: s + bias[n])
+    for result in (found, out):
+        assert result.device.type == "cpu"
+        torch.testing.assert_close(result, expected)
+    assert with_function.device.type == "cpu"
+    torch.testing.assert_close(with_function, attune.attention(*inputs, score_mod=lambda s, b, h, m, n: s + bias[n]))
