@@ -98,6 +98,26 @@ func.func @no_tiles(%q: !t, %odd: tensor<256x257xf16>, %bias: !bias, %deep: tens
   return %o : !t
 }
 
+// Tiles have no elements that are larger integers.
+// CHECK-LABEL: gpu.func @no_tiles_of_integers_kernel
+// CHECK: scf.for
+// CHECK-NOT: tile.load {{.*}} -> <128x64xi
+// CHECK:   memref.load %{{.+}} : memref<256x256xi32>
+// CHECK:   memref.load %{{.+}} : memref<256x256xi16>
+// CHECK: gpu.return
+func.func @no_tiles_of_integers(%q: !t, %words: tensor<256x256xi32>, %halves: tensor<256x256xi16>) -> !t {
+  %o = attn.attention %q, %q, %q score (%s, %b, %h, %m, %n) {
+    %x = tensor.extract %words[%m, %n] : tensor<256x256xi32>
+    %y = tensor.extract %halves[%m, %n] : tensor<256x256xi16>
+    %fx = arith.sitofp %x : i32 to f32
+    %fy = arith.sitofp %y : i16 to f32
+    %r = arith.addf %s, %fx : f32
+    %r1 = arith.addf %r, %fy : f32
+    attn.yield %r1 : f32
+  } : !t, !t, !t -> !t
+  return %o : !t
+}
+
 // What a mask reads is such a tile as well, unless lists say which blocks ask it.
 // CHECK-LABEL: gpu.func @masked_kernel
 // CHECK: scf.for

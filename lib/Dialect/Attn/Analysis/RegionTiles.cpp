@@ -29,6 +29,13 @@ static bool isComputedOf(Value index, Region &region,
          });
 }
 
+/// Whether tiles have elements of this type.
+static bool isOfTiles(Type type) {
+  return type.isInteger(8) ||
+         (type.isFloat() &&
+          llvm::is_contained({8, 16, 32}, type.getIntOrFloatBitWidth()));
+}
+
 static void findTiles(Region &region, SmallVector<tensor::ExtractOp> &tiles) {
   if (region.empty())
     return;
@@ -39,8 +46,7 @@ static void findTiles(Region &region, SmallVector<tensor::ExtractOp> &tiles) {
     Type type = extract.getType();
     if (indices.size() < 2 ||
         region.isAncestor(extract.getTensor().getParentRegion()) ||
-        indices.take_back(2) != places.take_back(2) || !type.isIntOrFloat() ||
-        !llvm::is_contained({8, 16, 32}, type.getIntOrFloatBitWidth()))
+        indices.take_back(2) != places.take_back(2) || !isOfTiles(type))
       continue;
     if (llvm::all_of(indices.drop_back(2), [&](Value index) {
           return isComputedOf(index, region, {kBatch, kHead});
