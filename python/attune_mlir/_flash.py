@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -97,7 +98,10 @@ class Handle:
             operator = f"aten::{name}"
             has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
             kernel = torch.library.get_kernel(operator, key) if has_kernel else None
-            self._library.impl(name, _choose(function, kernel), key, with_keyset=True, allow_override=True)
+            with warnings.catch_warnings():
+                # Of what was asked for.
+                warnings.filterwarnings("ignore", "Warning only once for all operators|.*Overriding a previously registered kernel")
+                self._library.impl(name, _choose(function, kernel), key, with_keyset=True, allow_override=True)
 
     def remove(self) -> None:
         """PyTorch's own kernels again."""

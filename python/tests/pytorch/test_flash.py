@@ -98,6 +98,16 @@ def test_rest_is_pytorchs(change, text):
         forward(q, k, v)
 
 
+def test_replacing_kernels_warns_of_nothing(active):
+    """PyTorch warns of each kernel that takes another's place, as those of the GPU do."""
+    torch.set_warn_always(True)
+    try:
+        handle = _flash.Handle("CPU")
+    finally:
+        torch.set_warn_always(False)
+    handle.remove()
+
+
 def test_it_is_chosen_by_name():
     attune.register_flash_attention()
     assert "attune" in list_flash_attention_impls() and current_flash_attention_impl() is None
