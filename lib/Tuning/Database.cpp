@@ -143,12 +143,25 @@ llvm::Expected<Statement> Database::prepare(llvm::StringRef sql) {
   return Statement(*this, statement);
 }
 
+llvm::Error Database::checkPlace() const {
+  int hasMoved = 0;
+  if (sqlite3_file_control(handle.get(), "main", SQLITE_FCNTL_HAS_MOVED,
+                           &hasMoved) != SQLITE_OK ||
+      !hasMoved)
+    return llvm::Error::success();
+  return llvm::createStringError("expects the database '" + path +
+                                 "' to stay where it is while it is in use, "
+                                 "but it was moved or removed");
+}
+
 llvm::Error Database::transact(llvm::function_ref<llvm::Error()> body) {
   if (!sqlite3_get_autocommit(handle.get()))
     return body();
   if (llvm::Error error = execute("BEGIN IMMEDIATE"))
     return error;
   llvm::Error error = body();
+  if (!error)
+    error = checkPlace();
   if (!error)
     error = execute("COMMIT");
   // A failed COMMIT leaves the transaction open, a full disk may have ended it

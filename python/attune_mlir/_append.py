@@ -9,7 +9,8 @@ from typing import Any
 from . import _compiler, _devices, _frameworks, _known, _native, _operands, _schedules
 
 _ROWS = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}
-_POOLS = {
+#: Types of pools, and what IR calls them.
+POOLS = {
     **_ROWS,
     "float8_e4m3fn": "f8E4M3FN",
     "float8_e5m2": "f8E5M2",
@@ -28,7 +29,7 @@ _PACKED_PAIRS = 16
 
 def takes(rows_dtype: str, pool_dtype: str) -> bool:
     """Whether rows of one type, by NumPy's names, can be appended to a pool of another."""
-    return rows_dtype in _ROWS and pool_dtype in _POOLS
+    return rows_dtype in _ROWS and pool_dtype in POOLS
 
 
 def check_packed_pairs(pairs: int) -> None:
@@ -57,10 +58,10 @@ class Part:
         columns = _operands.count_stored(self.head_dim, dtype)
         sizes = f"{sizes}x{columns}"
         if not strided:
-            return f"tensor<{sizes}x{_POOLS[dtype]}>"
+            return f"tensor<{sizes}x{POOLS[dtype]}>"
         strides = "?, " * sizes.count("x")
         step = _operands.get_row_step(columns, dtype)
-        return f"tensor<{sizes}x{_POOLS[dtype]}, #attn.strided<[{strides}1], divisor = {step}>>"
+        return f"tensor<{sizes}x{POOLS[dtype]}, #attn.strided<[{strides}1], divisor = {step}>>"
 
     def make_numbers(self, heads: int) -> tuple[str, str] | None:
         """What scales and zero points are called, and their type."""
@@ -238,8 +239,8 @@ def _read_types(tensors: dict[str, _native.Tensor], of_rows: str, of_pool: str) 
     dtype, pool_dtype = (_frameworks.get_dtype_name(tensors[name]) for name in (of_rows, of_pool))
     if dtype not in _ROWS:
         raise TypeError(f"expects {of_rows} of float16, bfloat16 or float32, but got {dtype}")
-    if pool_dtype not in _POOLS:
-        raise TypeError(f"expects a {of_pool} of {', '.join(_POOLS)}, but got {pool_dtype}")
+    if pool_dtype not in POOLS:
+        raise TypeError(f"expects a {of_pool} of {', '.join(POOLS)}, but got {pool_dtype}")
     return dtype, pool_dtype
 
 

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import operator
 import typing
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from . import _operands
-from ._append import append, check_packed_pairs, takes
+from ._append import POOLS, append, check_packed_pairs, takes
 
 if typing.TYPE_CHECKING:
     import torch
@@ -74,11 +75,15 @@ class PagedCache:
         import torch
 
         dtype = dtype or torch.bfloat16
+        if str(dtype).removeprefix("torch.") not in POOLS:
+            raise TypeError(f"expects a dtype of {', '.join(POOLS)}, but got {dtype}")
+        head_dim_v = head_dim if head_dim_v is None else head_dim_v
         sizes = {
             "pages": pages,
             "page_size": page_size,
             "kv_heads": kv_heads,
             "head_dim": head_dim,
+            "head_dim_v": head_dim_v,
             "sequences": sequences,
             "longest": longest,
         }
@@ -86,7 +91,7 @@ class PagedCache:
             if size < 1:
                 raise ValueError(f"expects {name} to be at least 1, but got {size}")
         self._longest = longest
-        self._dims = head_dim, head_dim_v or head_dim
+        self._dims = head_dim, head_dim_v
         for name, columns in zip(("head_dim", "head_dim_v"), self._dims, strict=True):
             if dtype == torch.uint8:
                 _operands.check_packed(columns, name)
@@ -129,7 +134,7 @@ class PagedCache:
 
         ValueError for sequences, shapes and numbers that cannot be; MemoryError where too few pages are free.
         """
-        counts = self._check_counts(sequences, counts)
+        sequences, counts = self._check_counts(sequences, counts)
         self._check_rows(k, v, sum(counts))
         self.write(k, v, *self.reserve(sequences, counts))
 
@@ -139,7 +144,7 @@ class PagedCache:
         Two tensors [tokens] of int64 where the pools are: the slots of the tokens, page * page_size + row, and their places in their
         sequences. So a compiled or captured step writes, and the host reserves before each. Errors are those of `append`.
         """
-        counts = self._check_counts(sequences, counts)
+        sequences, counts = self._check_counts(sequences, counts)
         self._check_room(sequences, counts)
         slots: list[int] = []
         positions: list[int] = []
@@ -306,14 +311,15 @@ class PagedCache:
             raise ValueError(f"expects a sequence from 0 to {len(self._counts) - 1}, but got {sequence}")
         return sequence
 
-    def _check_counts(self, sequences: Sequence[int], given: Sequence[int] | None) -> list[int]:
-        """How many keys each sequence gets."""
-        counts = [1] * len(sequences) if given is None else list(given)
+    def _check_counts(self, given: Sequence[int], given_counts: Sequence[int] | None) -> tuple[list[int], list[int]]:
+        """Sequences, and how many keys each gets, as numbers of Python: elements of a tensor are equal to no other as keys."""
+        sequences = [int(operator.index(sequence)) for sequence in given]
+        counts = [1] * len(sequences) if given_counts is None else [int(operator.index(count)) for count in given_counts]
         for sequence in sequences:
             self._check(sequence)
         if len(set(sequences)) != len(sequences) or len(counts) != len(sequences) or min(counts, default=0) < 0:
-            raise ValueError(f"expects different sequences and a count of each, but got {list(sequences)} and {counts}")
-        return counts
+            raise ValueError(f"expects different sequences and a count of each, but got {sequences} and {counts}")
+        return sequences, counts
 
     def _check_room(self, sequences: Sequence[int], counts: list[int]) -> None:
         wanted = 0

@@ -11,6 +11,7 @@ import collections
 import contextlib
 import dataclasses
 import json
+import os
 import pathlib
 import re
 from typing import Any
@@ -321,8 +322,11 @@ def read_database(path: str) -> list[Measurement]:
     columns = ["problem.name", "problem.text"]
     columns += [f"latest.{field.name}" for field in dataclasses.fields(Measurement)[len(columns) :]]
     query = f"SELECT {', '.join(columns)} FROM latest JOIN problem ON problem.key = latest.problem ORDER BY latest.id"
+    # Reading, too, makes a log where there is none, but for a file that nobody changes, as on a medium that cannot be written.
+    can_write = os.access(os.path.dirname(path) or ".", os.W_OK, effective_ids=True)
+    mode = "mode=ro" if can_write or os.path.exists(f"{path}-wal") else "mode=ro&immutable=1"
     try:
-        with contextlib.closing(sqlite3.connect(f"file:{urllib.parse.quote(path)}?mode=ro", uri=True)) as database:
+        with contextlib.closing(sqlite3.connect(f"file:{urllib.parse.quote(path)}?{mode}", uri=True)) as database:
             rows = [Measurement(*row) for row in database.execute(query)]
             return [dataclasses.replace(row, schedule=json.loads(str(row.schedule))) for row in rows]
     except (sqlite3.Error, json.JSONDecodeError) as error:

@@ -2,6 +2,9 @@
 """Searches of modules, and the reports of searches."""
 
 import json
+import os
+import shutil
+import tempfile
 
 import pytest
 from conftest import find_chip
@@ -124,6 +127,22 @@ def test_databases_that_are_wrong(tmp_path):
     (tmp_path / "text?.db").write_text("no database" * 100)
     with pytest.raises(ValueError, match="expects a database of attune-tune, but got: file is not a database"):
         attune.reports.read_database(str(tmp_path / "text?.db"))
+
+
+def test_databases_where_nobody_can_write(options):
+    attune.search(MODULE, budget="60s,1", quiet=True, **options)
+    with tempfile.TemporaryDirectory() as folder:
+        path = shutil.copy(options["database"], folder)
+        os.chmod(folder, 0o555)
+        # Permissions do not bind the superuser.
+        user = os.geteuid()
+        if user == 0:
+            os.seteuid(65534)
+        try:
+            assert len(attune.reports.read_database(path)) == 1
+        finally:
+            os.seteuid(user)
+            os.chmod(folder, 0o755)
 
 
 def test_reports_of_nothing(tmp_path):

@@ -389,6 +389,19 @@ TEST_F(StoreFaults, AFullFileSystemLosesNoAcknowledgedResult) {
   EXPECT_EQ(status, 0);
 }
 
+// A result that no file has would be acknowledged.
+TEST_F(StoreFaults, ARemovedFileIsNoticed) {
+  std::unique_ptr<Store> store = open();
+  add(*store, makeResult(1));
+  llvm::sys::fs::remove(path);
+  llvm::Expected<int64_t> row = store->add(session, space, makeResult(2));
+  ASSERT_FALSE(bool(row));
+  EXPECT_EQ(llvm::toString(row.takeError()),
+            "expects the database '" + path +
+                "' to stay where it is while it is in use, but it was moved or "
+                "removed");
+}
+
 TEST_F(StoreFaults, ReadOnlyOpenNeedsAFile) {
   llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
   ASSERT_FALSE(bool(store));

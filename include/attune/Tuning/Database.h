@@ -90,6 +90,8 @@ public:
 
 private:
   friend class Statement;
+  /// That what is written now is in a file that can be found again.
+  llvm::Error checkPlace() const;
   struct Close {
     void operator()(sqlite3 *handle) const;
   };

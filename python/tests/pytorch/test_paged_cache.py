@@ -71,10 +71,13 @@ def test_errors():
     for sequences, tensor, counts, text in (
         ([3], k, [30], "expects a sequence from 0 to 2, but got 3"),
         ([0, 0], k, [1, 29], "expects different sequences and a count of each"),
+        (torch.tensor([0, 0]), k, [1, 29], r"expects different sequences and a count of each, but got \[0, 0\] and \[1, 29\]"),
         ([0], k, [29], r"expects k of shape \(29, 2, 32\), but got \(30, 2, 32\)"),
     ):
         with pytest.raises(ValueError, match=text):
             cache.append(sequences, tensor, tensor, counts)
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        cache.append([0.0], k[:1], k[:1])
     assert cache.get_length(2) == 0
     # Of the last page no more than the sequence, for which alone there are angles.
     options = {"kv_heads": 1, "head_dim": 32, "sequences": 1, "longest": 12, "cos": torch.ones(12, 16), "sin": torch.zeros(12, 16)}
@@ -83,8 +86,23 @@ def test_errors():
     with pytest.raises(ValueError, match="expects sequences of at most 12 keys, but got 13 of sequence 0"):
         short.append([0], rows, rows, [13])
     assert short.get_length(0) == 0 and short.free_pages == 2
+    sizes = {"kv_heads": 1, "head_dim": 8, "sequences": 1, "longest": 1}
     with pytest.raises(ValueError, match="expects page_size to be at least 1, but got 0"):
-        attune.PagedCache(1, 0, kv_heads=1, head_dim=8, sequences=1, longest=1)
+        attune.PagedCache(1, 0, **sizes)
+    with pytest.raises(ValueError, match="expects head_dim_v to be at least 1, but got -4"):
+        attune.PagedCache(1, 1, **sizes, head_dim_v=-4)
+    for dtype in (torch.int32, torch.complex64, torch.bool):
+        with pytest.raises(TypeError, match=f"expects a dtype of float16, bfloat16, .*, but got {dtype}"):
+            attune.PagedCache(1, 1, **sizes, dtype=dtype)
+
+
+def test_numbers_may_be_in_a_tensor():
+    generator = torch.Generator().manual_seed(2)
+    cache = make_cache()
+    rows = make(generator, 5)
+    cache.append(torch.tensor([2, 0]), rows, rows, torch.tensor([3, 2]))
+    assert cache.lengths.tolist() == [2, 0, 3] and cache.get_length(2) == 3
+    assert isinstance(cache.get_length(2), int)
 
 
 def test_default_device():
