@@ -12,10 +12,10 @@
 namespace attune {
 
 /// The reads of the op's score region, and behind them those of its mask, in
-/// order, of i8 or of floats of 8, 16 or 32 bits, whose last two indices are the
-/// query and the key, and whose others are computed of batch and head, of what
-/// surrounds the op, and of constants alone. None where batches have lengths of
-/// their own or keys lie in pages, whose positions are not places.
+/// order, of i8 or of floats of 8, 16 or 32 bits, whose last two indices are
+/// the query and the key, and whose others are computed of batch and head, of
+/// what surrounds the op, and of constants alone. None where batches have
+/// lengths of their own or keys lie in pages, whose positions are not places.
 llvm::SmallVector<mlir::tensor::ExtractOp>
 findRegionTiles(attn::AttentionOpInterface op);
 
