@@ -63,8 +63,9 @@ class PagedCache:
         sin: torch.Tensor | None = None,
         interleaved: bool = False,
     ) -> None:
-        """`sequences` of at most `longest` keys each, which are all empty; `dtype` is bfloat16 if not given, and `device` PyTorch's default.
+        """`sequences` of at most `longest` keys each, which are all empty.
 
+        `dtype` is bfloat16 if not given, and `device` PyTorch's default.
         With torch.uint8 elements have 4 bits, from -7 to 7, two in a byte, as `decode` takes them; head_dim is a multiple of 32.
         Of a `dtype` of 8 bits or less, `k_descale` and `v_descale` are scales that are known before: float32, of one element or
         [1, kv_heads].
