@@ -114,6 +114,7 @@ def attention(tensors: tuple[Any, ...], probability: float, options: dict[str, A
         if places:
             raise ValueError(_torch.NO_PLACES)
         options["window"] = None if options["window"] is None else list(options["window"])
+        _torch.check_tensors(_operator, arguments)
         return _operator(*arguments, **options)
     if not _torch.records(*tensors):
         return compute(*arguments, **{**options, **places})

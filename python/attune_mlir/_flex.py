@@ -431,8 +431,6 @@ def _compute(
     arrays: dict[str, torch.Tensor], form: Form, sinks: torch.Tensor | None, return_lse: bool, chip: str | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     query, key, value = arrays.values()
-    if not isinstance(query, torch.Tensor):
-        return run(arrays, form, sinks, return_lse, chip)  # which says what it expects
     if (slopes := form.alibi_slopes) is not None and _torch.records(slopes):
         # A tensor of its own, for functions may read the same.
         form = dataclasses.replace(form, alibi_slopes=slopes.view_as(slopes))
@@ -468,12 +466,15 @@ def compute(
     stream: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Checks, compiles and launches. `arrays` are query, key and value, by the names that errors call them."""
+    for name, array in arrays.items():
+        if not isinstance(array, torch.Tensor):
+            raise TypeError(f"expects {name} to be a tensor of PyTorch, which traces functions, but got {_frameworks.describe_type(array)}")
     if out is not None or stream is not None:
         if _torch.records(*arrays.values(), sinks) or not _torch.is_plain(*arrays.values(), sinks):
             raise ValueError(_torch.NO_PLACES)
         return run(arrays, form, sinks, return_lse, chip, out=out, stream=stream)
     query, key, value = arrays.values()
-    if isinstance(query, torch.Tensor) and torch.is_autocast_enabled(query.device.type):
+    if torch.is_autocast_enabled(query.device.type):
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
         arrays = dict(zip(arrays, (query, key, value), strict=True))
     if _READS_FUNCTIONS and not torch.compiler.is_compiling() and _torch.is_fake(query, key, value):

@@ -264,6 +264,7 @@ def _unpack(found: tuple[torch.Tensor, torch.Tensor], return_lse: bool) -> Any:
 
 def decode(*tensors: Any, **options: Any) -> Any:
     """`attune_mlir.decode` where PyTorch looks on; arguments are the operator's."""
+    _torch.check_tensors(torch.ops.attune.decode, tensors)
     return _unpack(torch.ops.attune.decode(*tensors, **options), options["return_lse"])
 
 
@@ -279,5 +280,6 @@ def varlen(*tensors: Any, **options: Any) -> Any:
 
 def merge(outputs: list[Any], lses: list[Any], *, return_lse: bool, **options: Any) -> Any:
     """`attune_mlir.merge` where PyTorch looks on, or records what gradients need; arguments are the operator's."""
+    _torch.check_tensors(torch.ops.attune.merge, (outputs, lses))
     keeps = return_lse or _torch.records(*outputs, *lses)
     return _unpack(torch.ops.attune.merge(outputs, lses, return_lse=keeps, **options), return_lse)

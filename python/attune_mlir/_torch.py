@@ -28,7 +28,7 @@ from torch._library import autograd as operator_autograd
 from torch.autograd import forward_ad
 from torch.utils._device import DeviceContext
 
-from . import _attention, _gradients, _known, _native
+from . import _attention, _frameworks, _gradients, _known, _native
 
 if TYPE_CHECKING:
     from . import _serving
@@ -60,6 +60,15 @@ _backward_operator = torch.ops.attune.attention_backward
 def detach(tensor: Any) -> Any:
     """A tensor without gradients, for DLPack does not hand out others."""
     return tensor.detach() if getattr(tensor, "requires_grad", False) else tensor
+
+
+def check_tensors(operator: Any, arrays: Sequence[Any]) -> None:
+    """TypeError for arrays of other frameworks, with which plain calls alone can be made, among an operator's arguments."""
+    for number, array in enumerate(arrays):
+        for one in array if isinstance(array, list) else (array,):
+            if one is not None and not _frameworks.is_torch(one):
+                name, kind = operator.default._schema.arguments[number].name, _frameworks.describe_type(one)
+                raise TypeError(f"expects {name} of PyTorch's tensors where PyTorch traces, maps, casts or records a call, but got {kind}")
 
 
 def has_tangents(*arrays: Any) -> bool:
@@ -311,6 +320,7 @@ class Recorder:
 
     def run(self, tensors: tuple[Any, ...], options: dict[str, Any], *, is_here: bool, is_recorded: bool) -> Any:
         """Both results. `is_here` where nothing but autograd looks on, if that."""
+        check_tensors(self.operator, tensors)
         if is_here:
             return _Recorded.apply(*tensors, options, self)
         if not (is_recorded and not torch.compiler.is_compiling() and is_transformed() and not is_autocast()):

@@ -6,6 +6,7 @@
 #include "attune/Target/TargetRegistry.h"
 #include "mlir/IR/Diagnostics.h"
 #include "gtest/gtest.h"
+#include <map>
 
 using namespace mlir;
 using namespace attune;
@@ -34,14 +35,21 @@ protected:
     auto target = getTarget(&context, "sm_90a", [&] {
       return emitError(UnknownLoc::get(&context));
     });
-    std::optional<Refusal> reason =
-        checkWorthTrying(problem, wanted.getAttr(&context), *target);
+    reads.clear();
+    AttentionKnobs noting(
+        [&, values = wanted.getAttr(&context).getValues()](size_t place) {
+          reads[place] = true;
+          return values[place];
+        });
+    std::optional<Refusal> reason = checkWorthTrying(problem, noting, *target);
     return reason ? reason->id.str() : "worth trying";
   }
 
   MLIRContext context;
   AttentionProblem problem;
   AttentionSchedule wanted;
+  /// Places of the tunables that rules have read.
+  std::map<size_t, bool> reads;
 };
 } // namespace
 
@@ -57,6 +65,20 @@ TEST_F(SplitKeysTest, PartsOfTilesThatAreFew) {
   // An unknown number of them.
   problem.heads = 0;
   EXPECT_EQ(skip(2), "split-of-many-tiles");
+}
+
+TEST_F(SplitKeysTest, TilesThatAreTooManyInAnyCaseAreRefusedByFewTunables) {
+  problem.seqK = 1 << 20;
+  wanted.blockM = 16;
+  wanted.numWarps = wanted.mmaWarps = 1;
+  wanted.producerWarps = 0;
+  // Eight workgroups of one warp for each of 132 SMs.
+  problem.heads = 8 * 132;
+  EXPECT_EQ(skip(2), "split-of-many-tiles");
+  EXPECT_FALSE(reads[AttentionAttr::kStages]);
+  problem.heads = 132;
+  EXPECT_EQ(skip(2), "worth trying");
+  EXPECT_TRUE(reads[AttentionAttr::kStages]);
 }
 
 TEST_F(SplitKeysTest, PartsOfLengthsThatAreUnlikeAreHandedOut) {

@@ -466,18 +466,23 @@ int64_t attune::estimateRegisters(const AttentionProblem &problem,
          (oneSlot ? kOneSlotRegisters : 0);
 }
 
+int64_t attune::limitSingleWarps(const AttentionKnobs &schedule,
+                                 TargetAttr target) {
+  // More were not faster: memory is busy then.
+  constexpr int64_t kMost = 8;
+  return getThreads(schedule, target) > target.getLanes() ? 1 : kMost;
+}
+
 int64_t attune::countSingleWarps(const AttentionProblem &problem,
                                  const AttentionKnobs &schedule,
                                  TargetAttr target) {
-  if (getThreads(schedule, target) > target.getLanes() ||
-      !findAtom(problem, schedule, target))
+  int64_t most = limitSingleWarps(schedule, target);
+  if (most == 1 || !findAtom(problem, schedule, target))
     return 1;
-  // More were not faster: memory is busy then.
-  constexpr int64_t kMost = 8;
   int64_t registers =
       estimateRegisters(problem, schedule, target) * target.getLanes();
-  int64_t room = std::min(
-      {target.getSharedPerSm() / getSharedBytes(problem, schedule, target),
-       target.getRegistersPerSm() / registers, kMost});
-  return std::max(room, schedule.getWorkgroupsPerSm());
+  int64_t room = std::min(target.getSharedPerSm() /
+                              getSharedBytes(problem, schedule, target),
+                          target.getRegistersPerSm() / registers);
+  return std::min(most, std::max(room, schedule.getWorkgroupsPerSm()));
 }

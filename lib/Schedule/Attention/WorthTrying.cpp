@@ -27,7 +27,7 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
   if (splits <= 1)
     return std::nullopt;
   constexpr int64_t kFewestBlocks = 4, kMostRounds = 4;
-  // First: it reads two knobs, and how many workgroups an SM has room for reads
+  // First what reads few knobs: how many workgroups an SM has room for reads
   // nearly all.
   auto blocks = static_cast<int64_t>(
       llvm::divideCeil(problem.seqK, schedule.getBlockN()));
@@ -36,14 +36,14 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
                   "expects at least {0} blocks of keys for each of {1} splits, "
                   "but got {2} of all",
                   kFewestBlocks, splits, blocks);
-  int64_t tiles = problem.countTiles(schedule),
-          room = countSingleWarps(problem, schedule, target),
-          most = std::max(kMostRounds, room) * target.getSms();
   // Lengths of their own balance better in parts that are handed out.
-  bool isBalanced =
-      problem.hasKeyLengths && schedule.getPersistent() == Persistent::Dynamic;
-  if (!isBalanced &&
-      (tiles == 0 || tiles >= room * target.getSms() || tiles * splits > most))
+  if (problem.hasKeyLengths && schedule.getPersistent() == Persistent::Dynamic)
+    return std::nullopt;
+  int64_t tiles = problem.countTiles(schedule);
+  auto checkTiles = [&](int64_t room) -> std::optional<Refusal> {
+    int64_t most = std::max(kMostRounds, room) * target.getSms();
+    if (tiles != 0 && tiles < room * target.getSms() && tiles * splits <= most)
+      return std::nullopt;
     return refuse("split-of-many-tiles",
                   "expects less query tiles than {0} for each of the {1} SMs, "
                   "and at most {2} workgroups, where split-k is {3} and tiles "
@@ -51,7 +51,11 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
                   "tiles",
                   room, target.getSms(), most, splits,
                   tiles ? std::to_string(tiles) : "an unknown number of");
-  return std::nullopt;
+  };
+  if (std::optional<Refusal> refusal =
+          checkTiles(limitSingleWarps(schedule, target)))
+    return refusal;
+  return checkTiles(countSingleWarps(problem, schedule, target));
 }
 
 /// That warps share columns where rows are longer than what half as many have

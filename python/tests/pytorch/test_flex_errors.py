@@ -74,7 +74,9 @@ def test_block_masks():
 def test_options():
     q, k, v = make_inputs()
     refuse(TypeError, "expects query of float16 or bfloat16, but got float32", inputs=[x.float() for x in (q, k, v)])
-    refuse(TypeError, "expects key to be an array with __dlpack__, but got NoneType", inputs=[q, None, v])
+    refuse(TypeError, "expects key to be a tensor of PyTorch, which traces functions, but got NoneType", inputs=[q, None, v])
+    refuse(TypeError, "expects query to be a tensor of PyTorch, .* but got numpy.ndarray", inputs=[q.numpy(), k, v])
+    refuse(TypeError, "expects key to be a tensor of PyTorch, .* but got numpy.ndarray", inputs=[q, k.numpy(), v.numpy()])
     refuse(ValueError, "expects enable_gqa for 2 heads of query and 1 of key, but got enable_gqa=False", inputs=[q, k[:, :1], v[:, :1]])
     refuse(ValueError, "expects scale to be a finite number, but got nan", scale=float("nan"))
     refuse(NotImplementedError, "expects return_aux to ask for lse alone", return_aux=AuxRequest(max_scores=True))

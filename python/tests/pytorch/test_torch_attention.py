@@ -186,6 +186,25 @@ def test_autocast(dtype):
             attune.attention(q, k, v, out=torch.empty_like(q))
 
 
+def test_other_arrays_beside_tensors():
+    """In plain calls; PyTorch itself sees none but its own."""
+    q, k, v = make_tensors()
+    others = k.numpy(), v.numpy()
+    torch.testing.assert_close(attune.attention(q, *others), attune.attention(q, k, v), rtol=0, atol=0)
+    learned, starts, lse = q.clone().requires_grad_(), torch.tensor([0, q.shape[1]], dtype=torch.int32), torch.zeros(2, 4, 5)
+    for name, function in (
+        ("k", lambda: attune.attention(learned, *others)),
+        ("v", lambda: attune.attention(learned, k, others[1])),
+        ("k", lambda: attune.attention(learned, *others, dropout_p=0.5)),
+        ("k", lambda: attune.varlen(learned[0], *(x[0] for x in others), starts, starts)),
+        ("outputs", lambda: attune.merge([learned, q.numpy()], [lse, lse])),
+    ):
+        with pytest.raises(TypeError, match=f"expects {name} of PyTorch's tensors where PyTorch .*records a call, but got numpy.ndarray"):
+            function()
+    with torch.autocast("cpu"), pytest.raises(TypeError, match="expects k of PyTorch's tensors"):
+        attune.attention(q, *others)
+
+
 def test_fake_tensors():
     with torch._subclasses.FakeTensorMode():
         q = torch.empty(2, 5, 4, 64, dtype=torch.bfloat16)

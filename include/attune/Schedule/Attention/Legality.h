@@ -277,6 +277,10 @@ int64_t estimateRegisters(const AttentionProblem &problem,
                           const AttentionKnobs &schedule,
                           tile::TargetAttr target);
 
+/// The most that countSingleWarps says, by few knobs.
+int64_t limitSingleWarps(const AttentionKnobs &schedule,
+                         tile::TargetAttr target);
+
 /// Workgroups of one warp that an SM has room for at once, by estimate; 1 where
 /// workgroups have more warps.
 int64_t countSingleWarps(const AttentionProblem &problem,
