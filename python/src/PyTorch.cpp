@@ -72,8 +72,8 @@ const PyTorch *PyTorch::find() {
     ::find(torch.getTransforms, "_ZN2at9functorch20getDynamicLayerStackEv");
     ::find(torch.casts,
            "_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE");
-    ::find(torch.differentiatesForward,
-           "_ZN5torch8autograd14ForwardADLevel13has_any_levelEv");
+    ::find(torch.findForwardLevel,
+           "_ZN5torch8autograd14ForwardADLevel14try_get_by_idxEm");
     ::find(torch.hasDispatch, "_ZN2at4impl19tensor_has_dispatchERKNS_6TensorE");
     ::find(torch.requiresGradient, "_ZNK3c1010TensorImpl13requires_gradEv");
     return &torch;

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace attune::python {
 
@@ -63,8 +64,9 @@ struct PyTorch {
   /// A std::vector of the transforms of torch.func that run.
   const void *const *(*getTransforms)();
   bool (*casts)(int8_t deviceType);
-  /// Whether derivatives of forward mode are wanted of any tensors.
-  bool (*differentiatesForward)();
+  /// A level of derivatives of forward mode, of which the first has number 0;
+  /// null where there is none.
+  std::shared_ptr<void> (*findForwardLevel)(uint64_t number);
   /// Whether operators on a tensor are Python's, of an at::Tensor.
   bool (*hasDispatch)(const void *);
   /// Of a c10::TensorImpl, to which an at::Tensor is a pointer.
@@ -76,14 +78,14 @@ struct PyTorch {
   /// Whether the functions of C++ are there.
   bool seesState() const {
     return countModes && countFunctionModes && getTransforms && casts &&
-           differentiatesForward && hasDispatch && requiresGradient;
+           findForwardLevel && hasDispatch && requiresGradient;
   }
   /// Whether nothing traces, transforms or differentiates what operators do,
   /// but by backward mode.
   bool isUndisturbed() const {
     const void *const *transforms = getTransforms();
     return countModes() == 0 && transforms[0] == transforms[1] &&
-           !differentiatesForward();
+           !findForwardLevel(0);
   }
   bool needsGradient(TorchTensor tensor) const {
     return requiresGradient(*static_cast<const void *const *>(tensor));
