@@ -81,6 +81,20 @@ struct StoreFaults : StoreTest {
     });
   }
 
+  /// A result that was added can be read.
+  void expectFoundByUsers(int64_t x) {
+    expectForUsers([&] {
+      llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
+      if (!store) {
+        llvm::errs() << llvm::toString(store.takeError()) << "\n";
+        return false;
+      }
+      llvm::Expected<std::optional<Result>> found =
+          (*store)->find(session.key, space, {x});
+      return found && *found && (*found)->samples == makeResult(x).samples;
+    });
+  }
+
   /// Whether a damaged file gave a number that was never stored.
   bool servesWrongNumber() {
     llvm::Expected<std::unique_ptr<Store>> store = Store::open(path);
@@ -178,16 +192,7 @@ TEST_F(StoreFaults, ReadOnlyFolderCanBeRead) {
   std::string image = makeImage();
   chmod(path.c_str(), 0444);
   chmod(folder.path.c_str(), 0555);
-  expectForUsers([&] {
-    llvm::Expected<std::unique_ptr<Store>> store = Store::openReadOnly(path);
-    if (!store) {
-      llvm::errs() << llvm::toString(store.takeError()) << "\n";
-      return false;
-    }
-    llvm::Expected<std::optional<Result>> found =
-        (*store)->find(session.key, space, {7});
-    return found && *found && (*found)->samples == makeResult(7).samples;
-  });
+  expectFoundByUsers(7);
   chmod(folder.path.c_str(), 0700);
   EXPECT_EQ(readFile(path), image);
 }
@@ -200,16 +205,7 @@ TEST_F(StoreFaults, ReadOnlyFolderWithALogLosesNothing) {
   for (const char *suffix : {"", "-wal", "-shm"})
     chmod((path + suffix).c_str(), 0444);
   chmod(folder.path.c_str(), 0555);
-  expectForUsers([&] {
-    llvm::Expected<std::unique_ptr<Store>> reader = Store::openReadOnly(path);
-    if (!reader) {
-      llvm::errs() << llvm::toString(reader.takeError()) << "\n";
-      return false;
-    }
-    llvm::Expected<std::optional<Result>> found =
-        (*reader)->find(session.key, space, {7});
-    return found && found->has_value();
-  });
+  expectFoundByUsers(7);
   chmod(folder.path.c_str(), 0700);
 }
 
