@@ -348,11 +348,28 @@ _operator = _Operator()
 _hop_name_to_variable_class[_operator.name()] = _Variable
 
 
-def _read_lists(form: _flex.Form) -> tuple[list[torch.Tensor], tuple[int, ...]]:
-    """The tables of a BlockMask, and the size of its blocks and the lengths that it is for; nothing without one."""
-    if form.blocks is None:
-        return [], ()
-    return _repeated.read_tables(form.blocks), (*form.blocks.BLOCK_SIZE, *form.blocks.seq_lengths)
+def _read_form(form: _flex.Form, chip: str | None) -> tuple[list[torch.Tensor], torch.Tensor | None, dict[str, Any]]:
+    """The tables of a BlockMask, what dropout draws from, and options of the operator.
+
+    Among these `blocks` are the size of the BlockMask's blocks and the lengths that it is for, and nothing without one.
+    """
+    tables: list[torch.Tensor] = []
+    blocks: tuple[int, ...] = ()
+    if form.blocks is not None:
+        tables = _repeated.read_tables(form.blocks)
+        blocks = (*form.blocks.BLOCK_SIZE, *form.blocks.seq_lengths)
+    probability, random = form.dropout or (0.0, None)
+    options = {
+        "probability": probability,
+        "blocks": blocks,
+        "scale": form.scale,
+        "causal": form.causal,
+        "window": form.window,
+        "softcap": form.softcap,
+        "layout": form.layout,
+        "chip": chip,
+    }
+    return tables, random, options
 
 
 def compute(
@@ -360,10 +377,9 @@ def compute(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What Dynamo reads in place of `_flex.compute`."""
     score_mod, mask_mod, layout = form.score_mod, form.mask_mod, form.layout
-    tables, blocks = _read_lists(form)
+    tables, random, options = _read_form(form, chip)
     score = torch.zeros((), device=query.device)
     places = [torch.zeros((), dtype=torch.int32, device=query.device) for _ in range(_NUM_SCALARS - 1)]
-    probability, random = form.dropout or (0.0, None)
     operands = [query, key, value, *(x for x in (form.alibi_slopes, sinks, random) if x is not None), *tables]
 
     def body(*inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -387,14 +403,7 @@ def compute(
         has_slopes=form.alibi_slopes is not None,
         has_sinks=sinks is not None,
         has_dropout=random is not None,
-        probability=probability,
-        blocks=blocks,
-        scale=form.scale,
-        causal=form.causal,
-        window=form.window,
-        softcap=form.softcap,
-        layout=layout,
-        chip=chip,
+        **options,
     )
     return out, lse
 
@@ -410,26 +419,11 @@ def compute_fake(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, form: _flex.Form, sinks: torch.Tensor | None, chip: str | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The same of tensors without memory: what the operator says of its results."""
-    tables, blocks = _read_lists(form)
-    listed = (_make_states(tables), (blocks[0], blocks[1])) if tables else None
+    tables, random, options = _read_form(form, chip)
+    listed = (_make_states(tables), tuple(options["blocks"][:2])) if tables else None
     traced, regions = _translate(form.score_mod, form.mask_mod, query.device, listed)
     captures = [capture.tensor for capture in traced.captures]
-    probability, random = form.dropout or (0.0, None)
     tensors = (query, key, value, form.alibi_slopes, sinks)
     _check_detached(traced, *tensors, *captures)
-    out, lse = torch.ops.attune.flex_attention(
-        *tensors,
-        random,
-        tables,
-        captures,
-        probability=probability,
-        blocks=blocks,
-        scale=form.scale,
-        causal=form.causal,
-        window=form.window,
-        softcap=form.softcap,
-        layout=form.layout,
-        chip=chip,
-        **regions,
-    )
+    out, lse = torch.ops.attune.flex_attention(*tensors, random, tables, captures, **regions, **options)
     return out, lse

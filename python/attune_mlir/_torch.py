@@ -72,10 +72,11 @@ def check_tensors(operator: Any, arrays: Sequence[Any]) -> None:
 
 
 def has_tangents(*arrays: Any) -> bool:
-    """Whether derivatives of forward mode are wanted of tensors. Other arrays may be among them."""
+    """Whether derivatives of forward mode are wanted of tensors, or those of lists. Other arrays may be among them."""
     if forward_ad._current_level < 0:
         return False
-    return any(isinstance(x, torch.Tensor) and forward_ad.unpack_dual(x).tangent is not None for x in arrays)
+    found = (one for x in arrays for one in (x if isinstance(x, (list, tuple)) else (x,)))
+    return any(isinstance(x, torch.Tensor) and forward_ad.unpack_dual(x).tangent is not None for x in found)
 
 
 def check_tangents(*arrays: Any) -> None:
@@ -90,8 +91,7 @@ def register_autograd(library: Any, name: str, differentiate: Callable[..., Any]
     run = operator_autograd.make_autograd_impl(operator, operator_autograd.Info(differentiate, save))
 
     def check_and_run(keys: Any, *arguments: Any, **options: Any) -> Any:
-        for argument in arguments:
-            check_tangents(*(argument if isinstance(argument, (list, tuple)) else (argument,)))
+        check_tangents(*arguments)
         return run(keys, *arguments, **options)
 
     library.impl(name, check_and_run, "Autograd", with_keyset=True)
@@ -522,7 +522,8 @@ def is_traced(*arrays: Any) -> bool:
 
 def is_fake(*arrays: Any) -> bool:
     """Whether a call is to tell shapes alone, for its tensors have no memory, or what it makes would have none."""
-    return is_traced(*arrays) and detect_fake_mode(arrays) is not None
+    is_watched = torch._C._len_torch_dispatch_stack() > 0 or not _PLAIN.issuperset(map(type, arrays))
+    return is_watched and detect_fake_mode(arrays) is not None
 
 
 def is_plain(*arrays: Any) -> bool:
