@@ -128,6 +128,17 @@ static bool fromJSON(ObjectMapper &map, ManifestWorkspace &workspace,
   return true;
 }
 
+/// What is compiled in of the dimensions of a buffer.
+static bool fromJSON(ObjectMapper &map, llvm::StringLiteral key, int64_t rank,
+                     std::vector<std::optional<int64_t>> &known, Path path) {
+  if (!map.mapOptional(key, known))
+    return false;
+  if (known.empty() || static_cast<int64_t>(known.size()) == rank)
+    return true;
+  path.field(key).report("expected a number or null for each dimension");
+  return false;
+}
+
 static bool fromJSON(const Value &value, ManifestArgument &argument,
                      Path path) {
   ObjectMapper map(value, path);
@@ -164,7 +175,11 @@ static bool fromJSON(const Value &value, ManifestArgument &argument,
   }
   argument.access =
       static_cast<ManifestArgument::Access>(known - std::begin(kAccessNames));
-  return !argument.isWorkspace() || fromJSON(map, argument.workspace, path);
+  if (argument.isWorkspace())
+    return fromJSON(map, argument.workspace, path);
+  return argument.kind != KernelArgument::Kind::Buffer ||
+         (fromJSON(map, "sizes", argument.rank, argument.sizes, path) &&
+          fromJSON(map, "strides", argument.rank, argument.strides, path));
 }
 
 static bool fromJSON(const Value &value, LaunchSequence::Step &step,
@@ -214,6 +229,10 @@ static Value toJSON(const ManifestArgument &argument) {
     entry["access"] = kAccessNames[static_cast<size_t>(argument.access)];
     if (argument.isWorkspace())
       addToJSON(argument.workspace, entry);
+    if (!argument.sizes.empty())
+      entry["sizes"] = Array(argument.sizes);
+    if (!argument.strides.empty())
+      entry["strides"] = Array(argument.strides);
     break;
   case KernelArgument::Kind::Scalar:
     entry["scalar"] = true;

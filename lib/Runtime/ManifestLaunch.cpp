@@ -39,11 +39,33 @@ static std::string describe(const KernelArgument &value) {
   llvm_unreachable("a kind of arguments that has no name");
 }
 
+/// Sizes and strides that the kernel takes for granted. No stride is used along
+/// a dimension of one element, and none at all of a buffer without elements.
+static Error checkCompiledIn(StringRef owner, const ManifestArgument &argument,
+                             const TensorShape &shape) {
+  auto refuse = [&](const Twine &what, int64_t known, size_t dim,
+                    int64_t given) {
+    return llvm::createStringError(owner + " expects '" + argument.name +
+                                   "' to have " + what + Twine(known) +
+                                   " elements in dimension " + Twine(dim) +
+                                   ", but got " + Twine(given));
+  };
+  for (auto [dim, size] : llvm::enumerate(argument.sizes))
+    if (size && *size != shape.sizes[dim])
+      return refuse("", *size, dim, shape.sizes[dim]);
+  if (llvm::is_contained(shape.sizes, 0))
+    return Error::success();
+  for (auto [dim, stride] : llvm::enumerate(argument.strides))
+    if (stride && *stride != shape.strides[dim] && shape.sizes[dim] != 1)
+      return refuse("a stride of ", *stride, dim, shape.strides[dim]);
+  return Error::success();
+}
+
 Error attune::checkValue(StringRef owner, const ManifestArgument &argument,
                          const KernelArgument &value) {
   if (value.kind == argument.kind && value.shape.type == argument.type &&
       static_cast<int64_t>(value.shape.sizes.size()) == argument.rank)
-    return Error::success();
+    return checkCompiledIn(owner, argument, value.shape);
   return llvm::createStringError(
       owner + " expects for '" + argument.name + "' " +
       (argument.kind == KernelArgument::Kind::Scalar

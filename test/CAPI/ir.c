@@ -223,7 +223,7 @@ static void testLaunch(MlirContext context) {
   MlirAttribute manifest = mlirAttributeParseGet(
       context,
       toRef("#launch.manifest<arguments = [#launch.buffer<name = \"in\", type "
-            "= f32, rank = 1, access = read>], block = [32, 1, 1], "
+            "= memref<?xf32>, access = read>], block = [32, 1, 1], "
             "shared_bytes = 64, kernel = \"add\", chip = \"sm_80\">"));
   MlirStringRef kernel = attuneManifestAttrGetKernel(manifest);
   MlirStringRef chip = attuneManifestAttrGetChip(manifest);

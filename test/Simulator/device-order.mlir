@@ -37,8 +37,8 @@ gpu.module @kernels {
   gpu.func @exchange(%in: memref<32xf32>, %out: memref<32xf32>, %between: memref<32xf32>, %flag: memref<1xi32>)
       kernel attributes {known_block_size = array<i32: 32, 1, 1>,
         launch.manifest = #launch.manifest<arguments = [
-          #launch.buffer<name = "in", type = f32, rank = 1, access = read>,
-          #launch.buffer<name = "out", type = f32, rank = 1, access = write>,
+          #launch.buffer<name = "in", type = memref<32xf32>, access = read>,
+          #launch.buffer<name = "out", type = memref<32xf32>, access = write>,
           #launch.workspace<name = "between", type = f32, sizes = [#launch.product<32>], alignment = 4, contents = undefined>,
           #launch.workspace<name = "flag", type = i32, sizes = [#launch.product<1>], alignment = 4, contents = zero, restored = true>]>} {
     %c0 = arith.constant 0 : index

@@ -23,8 +23,8 @@ gpu.module @edge_module {
   gpu.func @edge(%in: memref<32xf32>, %out: memref<32xf32>)
       kernel attributes {known_block_size = array<i32: 2, 1, 1>,
         launch.manifest = #launch.manifest<arguments = [
-          #launch.buffer<name = "in", type = f32, rank = 1, access = read>,
-          #launch.buffer<name = "out", type = f32, rank = 1, access = write>]>} {
+          #launch.buffer<name = "in", type = memref<32xf32>, access = read>,
+          #launch.buffer<name = "out", type = memref<32xf32>, access = write>]>} {
     %tid = gpu.thread_id x
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index

@@ -93,8 +93,8 @@ gpu.module @read_then_write_module {
 gpu.module @outside_module {
   gpu.func @outside(%in: memref<32xf32>, %out: memref<32xf32>)
       kernel attributes {known_block_size = array<i32: 32, 1, 1>,
-        launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = f32, rank = 1, access = read>,
-                                                        #launch.buffer<name = "out", type = f32, rank = 1, access = write>]>} {
+        launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = memref<32xf32>, access = read>,
+                                                        #launch.buffer<name = "out", type = memref<32xf32>, access = write>]>} {
     %lane = gpu.thread_id x
     %c1 = arith.constant 1 : index
     %next = arith.addi %lane, %c1 : index
@@ -178,7 +178,7 @@ gpu.module @never_waited_module {
 gpu.module @bad_manifest_module {
   llvm.func @bad_manifest(%in: !llvm.ptr, %in_aligned: !llvm.ptr, %in_offset: i64, %in_size: i64, %in_stride: i64, %out: !llvm.ptr,
       %out_aligned: !llvm.ptr, %out_offset: i64, %out_size: i64, %out_stride: i64) attributes {gpu.kernel,
-        launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = f32, rank = 5, access = read>]>} {
+        launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = memref<?x?x?x?x?xf32>, access = read>]>} {
     llvm.return
   }
 }

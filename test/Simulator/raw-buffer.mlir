@@ -13,8 +13,8 @@ gpu.module @kernels {
   // Lane l moves element l + 2 of those that are there to place l.
   gpu.func @move(%in: memref<8xf32>, %out: memref<8xf32>, %size: index)
       kernel attributes {known_block_size = array<i32: 16, 1, 1>,
-        launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = f32, rank = 1, access = read>,
-                                                        #launch.buffer<name = "out", type = f32, rank = 1, access = write>,
+        launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = memref<8xf32>, access = read>,
+                                                        #launch.buffer<name = "out", type = memref<8xf32>, access = write>,
                                                         #launch.scalar<name = "size", type = index>]>} {
     %c2 = arith.constant 2 : index
     %lane = gpu.thread_id x

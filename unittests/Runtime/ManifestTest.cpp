@@ -49,6 +49,48 @@ TEST(Manifest, SurvivesJSON) {
   EXPECT_EQ(first.toJSON(), second.toJSON());
 }
 
+/// What a kernel has compiled in, and what does not matter of it.
+TEST(Manifest, ChecksWhatIsCompiledIn) {
+  std::string text = kText.str();
+  llvm::StringRef query = R"("name": "query", )";
+  text.insert(
+      text.find(query.str()) + query.size(),
+      R"("sizes": [null, 3, null, 64], "strides": [null, 64, 192, 1], )");
+  Manifest manifest = llvm::cantFail(Manifest::parse(text));
+  EXPECT_EQ(manifest.toJSON(),
+            llvm::cantFail(Manifest::fromJSON(manifest.toJSON())).toJSON());
+  auto errorOf = [&](llvm::ArrayRef<int64_t> sizes,
+                     llvm::ArrayRef<int64_t> strides) {
+    TensorShape shape = TensorShape::contiguous(DataType::BF16, sizes);
+    shape.strides.assign(strides.begin(), strides.end());
+    return llvm::toString(checkValue("kernel", manifest.arguments[0],
+                                     KernelArgument::buffer(0, shape)));
+  };
+  EXPECT_EQ(errorOf({2, 3, 5, 64}, {960, 64, 192, 1}), "");
+  EXPECT_EQ(errorOf({7, 3, 9, 64}, {1, 64, 192, 1}), "");
+  EXPECT_EQ(errorOf({2, 3, 5, 128}, {960, 64, 192, 1}),
+            "kernel expects 'query' to have 64 elements in dimension 3, but "
+            "got 128");
+  EXPECT_EQ(errorOf({2, 1, 5, 64}, {960, 64, 192, 1}),
+            "kernel expects 'query' to have 3 elements in dimension 1, but "
+            "got 1");
+  EXPECT_EQ(errorOf({2, 3, 5, 64}, {960, 320, 64, 1}),
+            "kernel expects 'query' to have a stride of 64 elements in "
+            "dimension 1, but got 320");
+  EXPECT_EQ(errorOf({2, 3, 1, 64}, {960, 64, 64, 1}), "");
+  EXPECT_EQ(errorOf({0, 3, 5, 64}, {960, 320, 64, 1}), "");
+}
+
+TEST(Manifest, RefusesWrongSizes) {
+  EXPECT_TRUE(mentions(
+      errorOf(R"("name": "query")", R"("name": "query", "sizes": [64])"),
+      "expected a number or null for each dimension at "
+      "manifest.arguments[0].sizes"));
+  EXPECT_TRUE(mentions(
+      errorOf(R"("name": "query")", R"("name": "query", "strides": ["x"])"),
+      "expected integer at manifest.arguments[0].strides[0]"));
+}
+
 TEST(Manifest, RefusesOtherVersions) {
   EXPECT_TRUE(mentions(errorOf("\"version\": 1", "\"version\": 2"),
                        "expected 1, the only version that this program knows "

@@ -79,6 +79,8 @@ struct ManifestArgument {
   int64_t rank = 0;
   /// Of a buffer.
   Access access = Access::Read;
+  /// Of a buffer that is passed: what is compiled in. Empty where nothing is.
+  std::vector<std::optional<int64_t>> sizes, strides;
   /// Of a tensor map.
   ManifestTensorMap map;
   /// Of a buffer that is a workspace.
@@ -94,8 +96,9 @@ struct ManifestArgument {
 /// whole; empty where nothing is.
 std::string findContradiction(llvm::ArrayRef<ManifestArgument> arguments);
 
-/// Whether a value is what `argument` says: its kind, type and rank. `owner`,
-/// here and below, is who errors speak of.
+/// Whether a value is what `argument` says: its kind, type, rank, and the sizes
+/// and strides that are compiled in. `owner`, here and below, is who errors
+/// speak of.
 llvm::Error checkValue(llvm::StringRef owner, const ManifestArgument &argument,
                        const KernelArgument &value);
 

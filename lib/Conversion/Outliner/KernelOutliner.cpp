@@ -201,8 +201,7 @@ Attribute KernelOutliner::describe(const HostValue &value,
                                    launch::Access access) const {
   Type type = value.value.getType();
   if (auto buffer = dyn_cast<MemRefType>(type))
-    return launch::BufferAttr::get(op->getContext(), value.name,
-                                   buffer.getElementType(), buffer.getRank(),
+    return launch::BufferAttr::get(op->getContext(), value.name, buffer,
                                    access);
   return launch::ScalarAttr::get(op->getContext(), value.name, type);
 }

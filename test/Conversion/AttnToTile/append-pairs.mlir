@@ -7,8 +7,8 @@
 // Every second workgroup has values, of all heads of a token. What is rotated has narrower pieces, of which a warp reads more rows.
 // CHECK-LABEL: gpu.func @both_append
 // CHECK-SAME:    known_block_size = array<i32: 128, 1, 1>
-// CHECK-SAME:    #launch.buffer<name = "pool", type = bf16, rank = 4, access = read_write>, #launch.buffer<name = "rows1", type = bf16, rank = 3, access = read>
-// CHECK-SAME:    #launch.buffer<name = "pool1", type = i8, rank = 4, access = read_write>, #launch.buffer<name = "row_scales1", type = f32, rank = 4, access = read_write>
+// CHECK-SAME:    #launch.buffer<name = "pool", type = memref<?x16x8x128xbf16>, access = read_write>, #launch.buffer<name = "rows1", type = memref<?x8x128xbf16>, access = read>
+// CHECK-SAME:    #launch.buffer<name = "pool1", type = memref<?x16x8x128xi8>, access = read_write>, #launch.buffer<name = "row_scales1", type = memref<?x16x8x1xf32>, access = read_write>
 // CHECK-SAME:    grid = <2 * dim(6, 0) * dim(6, 1) ceildiv 8>
 // CHECK: %[[BLOCK:.+]] = gpu.block_id x
 // CHECK: %[[PART:.+]] = arith.remui %[[BLOCK]], %{{.+}}

@@ -9,9 +9,9 @@
 // CHECK-LABEL: gpu.func @rows_append
 // CHECK-SAME:    %[[X:[^ ]+]]: memref<?x8x128xbf16>, %[[SLOTS:[^ ]+]]: memref<?xi64>, %[[POOL:[^ ]+]]: memref<?x16x8x128xbf16>)
 // CHECK-SAME:    known_block_size = array<i32: 128, 1, 1>
-// CHECK-SAME:    #launch.buffer<name = "rows", type = bf16, rank = 3, access = read>
-// CHECK-SAME:    #launch.buffer<name = "slots", type = i64, rank = 1, access = read>
-// CHECK-SAME:    #launch.buffer<name = "pool", type = bf16, rank = 4, access = read_write>
+// CHECK-SAME:    #launch.buffer<name = "rows", type = memref<?x8x128xbf16>, access = read>
+// CHECK-SAME:    #launch.buffer<name = "slots", type = memref<?xi64>, access = read>
+// CHECK-SAME:    #launch.buffer<name = "pool", type = memref<?x16x8x128xbf16>, access = read_write>
 // CHECK-SAME:    grid = <dim(0, 0) * dim(0, 1) ceildiv 8>
 // CHECK: tile.load {{.+}} -> <8x128xbf16, registers>
 // CHECK: %[[SLOT:.+]] = memref.load %[[SLOTS]]
@@ -33,7 +33,7 @@ func.func @rows(%x: tensor<?x8x128xbf16>, %slots: tensor<?xi64>, %pool: tensor<?
 // CHECK-LABEL: gpu.func @halves_append
 // CHECK-SAME:    known_block_size = array<i32: 64, 1, 1>
 // CHECK-SAME:    access = read_write
-// CHECK-SAME:    #launch.buffer<name = "row_scales", type = f32, rank = 4, access = read_write>
+// CHECK-SAME:    #launch.buffer<name = "row_scales", type = memref<4x16x8x1xf32>, access = read_write>
 // CHECK-COUNT-3: tile.load {{.+}} -> <{{.+}}x{{32|64}}xf16, registers>
 // CHECK: tile.load {{.+}} -> <32xf32, registers>
 // CHECK: tile.load {{.+}} -> <32xf32, registers>
@@ -75,7 +75,7 @@ func.func @packed(%x: tensor<9x8x128xf16>, %slots: tensor<9xi64>, %pool: tensor<
 
 // Extremes of all columns make scales and zero points, both of which are written.
 // CHECK-LABEL: gpu.func @zeros_append
-// CHECK-SAME: #launch.buffer<name = "row_scales", type = f32, rank = 4, access = read_write>, #launch.buffer<name = "row_zeros", type = f32, rank = 4, access = read_write>
+// CHECK-SAME: #launch.buffer<name = "row_scales", type = memref<4x16x8x1xf32>, access = read_write>, #launch.buffer<name = "row_zeros", type = memref<4x16x8x1xf32>, access = read_write>
 // CHECK-COUNT-4: tile.reduce max
 // CHECK-COUNT-2: tile.store {{.+}}xf32, registers>, memref<8xf32
 // CHECK: tile.store {{.+}}x32xi8, registers>, memref<8x32xi8

@@ -13,8 +13,8 @@
 // CHECK-LABEL: gpu.func @grouped_kernel
 // CHECK-SAME:    %[[Q:[^ ]+]]: memref<2x8x128x64xf16>, %[[K:[^ ]+]]: memref<2x2x96x64xf16>, %[[V:[^ ]+]]: memref<2x2x96x64xf16>, %[[O:[^ ]+]]: memref<2x8x128x64xf16>) kernel
 // CHECK-SAME:    known_block_size = array<i32: 64, 1, 1>
-// CHECK-SAME:    launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "query", type = f16, rank = 4, access = read>
-// CHECK-SAME:    #launch.buffer<name = "output", type = f16, rank = 4, access = write>]
+// CHECK-SAME:    launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "query", type = memref<2x8x128x64xf16>, access = read>
+// CHECK-SAME:    #launch.buffer<name = "output", type = memref<2x8x128x64xf16>, access = write>]
 // CHECK-SAME:    grid = <dim(0, 2) ceildiv 64 * dim(0, 1) * dim(0, 0)>, block = [64, 1, 1]
 // CHECK-SAME:    tile.workgroups_per_sm = 1
 // CHECK: %[[ID:.+]] = gpu.block_id x

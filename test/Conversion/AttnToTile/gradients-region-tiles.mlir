@@ -64,7 +64,7 @@ func.func @of_heads(%q: !t, %lse: !lse, %bias: !bias) -> (!t, !t, tensor<4x256x2
 // A gradient of each head of each batch is stored, and if that is all of it, nothing is 0 before.
 // CHECK-NOT: gpu.func @own_clear
 // CHECK-LABEL: gpu.func @own_key_grad(
-// CHECK-SAME: #launch.buffer<name = "tensor0_grad", type = f32, rank = 4, access = write>
+// CHECK-SAME: #launch.buffer<name = "tensor0_grad", type = memref<3x4x256x256xf32>, access = write>
 // CHECK-NOT: accumulate
 // CHECK: tile.store %{{.+}} path buffer : <128x64xf32, registers>
 // ELEMENTS-LABEL: gpu.func @own_clear(

@@ -12,7 +12,7 @@
 // CHECK-LABEL: gpu.func @one_kernel
 // CHECK-SAME:    %{{[^ ]+}}: memref<2x4x1x64xf16>, %[[K:[^ ]+]]: memref<2x2x?x64xf16>
 // CHECK-SAME:    %[[PARTS:[^ ]+]]: memref<3x2x4x1x64xf32>, %[[LOGS:[^ ]+]]: memref<3x2x4x1xf32>)
-// CHECK-SAME:    name = "part_output", type = f32, rank = 5, access = write
+// CHECK-SAME:    name = "part_output", type = memref<3x2x4x1x64xf32>, access = write
 // CHECK-SAME:    grid = <3 * dim(0, 2) ceildiv 16 * dim(0, 1) ceildiv 2 * dim(0, 0)>
 // CHECK: %[[LENGTH:.+]] = memref.dim %[[K]], %c2
 // CHECK: %[[ID:.+]] = gpu.block_id x

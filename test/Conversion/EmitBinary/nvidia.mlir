@@ -33,9 +33,9 @@
 
 gpu.module @vector_add {
   llvm.func @add(%lhs: !llvm.ptr<1>, %rhs: !llvm.ptr<1>, %sum: !llvm.ptr<1>) attributes {gpu.kernel, nvvm.kernel,
-      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "lhs", type = f32, rank = 1, access = read>,
-                                                      #launch.buffer<name = "rhs", type = f32, rank = 1, access = read>,
-                                                      #launch.buffer<name = "sum", type = f32, rank = 1, access = write>],
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "lhs", type = memref<?xf32>, access = read>,
+                                                      #launch.buffer<name = "rhs", type = memref<?xf32>, access = read>,
+                                                      #launch.buffer<name = "sum", type = memref<?xf32>, access = write>],
                                          grid = <dim(0, 0) ceildiv 128>, block = [128, 1, 1]>} {
     %thread = nvvm.read.ptx.sreg.tid.x : i32
     %block = nvvm.read.ptx.sreg.ctaid.x : i32

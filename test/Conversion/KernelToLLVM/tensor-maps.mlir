@@ -50,7 +50,7 @@ gpu.module @kernels {
   // JSON-NEXT: "type": "tensor_map"
   gpu.func @kernel(%out: memref<?x?x?xi64>, %x: f32, %map: !map, %i: index) kernel
       attributes {known_block_size = array<i32: 32, 1, 1>, launch.manifest = #launch.manifest<arguments = [
-        #launch.buffer<name = "out", type = i64, rank = 3, access = write>, #launch.scalar<name = "x", type = f32>,
+        #launch.buffer<name = "out", type = memref<?x?x?xi64>, access = write>, #launch.scalar<name = "x", type = f32>,
         #launch.tensor_map<name = "keys_map", of = 0, box = [1, 64, 64], swizzle = 128>,
         #launch.scalar<name = "i", type = index>]>} {
     %pointer = builtin.unrealized_conversion_cast %map : !map to !llvm.ptr

@@ -17,8 +17,8 @@
 // CHECK-LABEL: gpu.func @gated_kernel
 // CHECK-SAME:    %[[A:.+]]: memref<?x96xbf16>, %[[B:.+]]: memref<96x200xbf16>, %[[G:.+]]: memref<96x200xbf16>, %[[R:.+]]: memref<?x200xbf16>)
 // CHECK-SAME:    known_block_size = array<i32: 384, 1, 1>
-// CHECK-SAME:    #launch.buffer<name = "lhs", type = bf16, rank = 2, access = read>
-// CHECK-SAME:    #launch.buffer<name = "result", type = bf16, rank = 2, access = write>
+// CHECK-SAME:    #launch.buffer<name = "lhs", type = memref<?x96xbf16>, access = read>
+// CHECK-SAME:    #launch.buffer<name = "result", type = memref<?x200xbf16>, access = write>
 // CHECK-SAME:    tile.roles = [#tile.role<
 // CHECK:         %[[ROWS:.+]] = memref.dim %[[A]]
 // CHECK:         %[[BLOCKS:.+]] = arith.ceildivui %[[ROWS]], %c128

@@ -34,9 +34,9 @@
 // CHECK-SAME:    %[[IN:[^ ]+]]: memref<?x?xf32>, %[[SCALE:[^ ]+]]: f32, %[[PARTIAL:[^ ]+]]: memref<?x?xf32>, %[[COUNT:[^ ]+]]: memref<?xi32>) kernel
 // CHECK-SAME:    known_block_size = array<i32: 32, 1, 1>
 // A workspace of several kernels is a plain buffer in their manifests.
-// CHECK-SAME:    launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = f32, rank = 2, access = read>,
-// CHECK-SAME:      #launch.scalar<name = "capture4", type = f32>, #launch.buffer<name = "partial", type = f32, rank = 2, access = write>,
-// CHECK-SAME:      #launch.buffer<name = "count", type = i32, rank = 1, access = read_write>],
+// CHECK-SAME:    launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "in", type = memref<?x?xf32>, access = read>,
+// CHECK-SAME:      #launch.scalar<name = "capture4", type = f32>, #launch.buffer<name = "partial", type = memref<?x?xf32>, access = write>,
+// CHECK-SAME:      #launch.buffer<name = "count", type = memref<?xi32>, access = read_write>],
 // CHECK-SAME:      grid = <dim(0, 0) ceildiv 32 * dim(0, 1) ceildiv 64>, block = [32, 1, 1]>
 // CHECK:         arith.mulf %{{.+}}, %[[SCALE]]
 // CHECK-LABEL: gpu.func @sum_total
@@ -44,10 +44,10 @@
 //
 // CHECK-LABEL: func.func @sum(
 // CHECK-SAME:    launch.sequences = [#launch.sequence<name = "sum", values = [
-// CHECK-SAME:      #launch.buffer<name = "in", type = f32, rank = 2, access = read>,
+// CHECK-SAME:      #launch.buffer<name = "in", type = memref<?x?xf32>, access = read>,
 // CHECK-SAME:      #launch.workspace<name = "partial", type = f32, sizes = [#launch.product<dim(0, 0)>, #launch.product<dim(0, 1) ceildiv 64>], alignment = 16, contents = undefined>,
 // CHECK-SAME:      #launch.workspace<name = "count", type = i32, sizes = [#launch.product<dim(0, 0)>], alignment = 4, contents = zero>,
-// CHECK-SAME:      #launch.buffer<name = "out", type = f32, rank = 1, access = write>, #launch.scalar<name = "capture4", type = f32>],
+// CHECK-SAME:      #launch.buffer<name = "out", type = memref<?xf32>, access = write>, #launch.scalar<name = "capture4", type = f32>],
 // CHECK-SAME:      launches = [#launch.step<@sum_partial::@sum_partial, [0, 4, 1, 2]>, #launch.step<@sum_total::@sum_total, [1, 2, 3]>]>]
 // CHECK:         %[[X:.+]] = bufferization.to_buffer %{{.+}} read_only
 // CHECK:         %[[P:.+]] = memref.alloc(%{{.+}}, %{{.+}}) {alignment = 16 : i64} : memref<?x?xf32>
@@ -69,9 +69,9 @@
 // SEQUENCE: {"name":"capture4","rank":0,"scalar":true,"type":"f32"}
 // SEQUENCE: "version":1
 //
-// FIRST: {"access":"read_write","name":"count","rank":1,"type":"i32"}
+// FIRST: {"access":"read_write","name":"count","rank":1,"strides":[1],"type":"i32"}
 // FIRST: "grid":[{"argument":0,"index":0,"per":32},{"argument":0,"index":1,"per":64}]
-// SECOND: {"access":"read","name":"count","rank":1,"type":"i32"}
+// SECOND: {"access":"read","name":"count","rank":1,"strides":[1],"type":"i32"}
 //
 // SAME: error: 'func.func' op expects kernels and sequences with different names where files are written, but got two of 'sum'
 

@@ -17,7 +17,7 @@ gpu.module @kernels {
   // four barriers of 8 bytes for each behind them.
   // CHECK-LABEL: gpu.func @boxes
   // CHECK-SAME:    %[[ROW:[^ ]+]]: index, %[[E:[^ ]+]]: index, %[[MORE:[^ ]+]]: i1, %[[MAP:[^ ]+]]: !nvgpu.tensormap.descriptor<tensor = memref<1x16x32xf16, #gpu.address_space<workgroup>>, swizzle = swizzle_64b, {{.*}}oob = zero
-  // CHECK-SAME:    #launch.buffer<name = "m", type = f16, rank = 3, access = read>,
+  // CHECK-SAME:    #launch.buffer<name = "m", type = memref<2x?x64xf16>, access = read>,
   // CHECK-SAME:    #launch.tensor_map<name = "m_map", of = 0, box = [1, 16, 32], swizzle = 64>]
   // CHECK-SAME:    shared_bytes = 8256
   // One thread makes the barriers: those that say full wait for the thread that copies, those that say empty for each
@@ -87,7 +87,7 @@ gpu.module @kernels {
   // CHECK:       gpu.return
   gpu.func @boxes(%m: memref<2x?x64xf16>, %row: index, %e: index, %more: i1) kernel
       attributes {known_block_size = array<i32: 256, 1, 1>, launch.manifest = #launch.manifest<arguments = [
-        #launch.buffer<name = "m", type = f16, rank = 3, access = read>, #launch.scalar<name = "row", type = index>,
+        #launch.buffer<name = "m", type = memref<2x?x64xf16>, access = read>, #launch.scalar<name = "row", type = index>,
         #launch.scalar<name = "element", type = index>, #launch.scalar<name = "more", type = i1>]>} {
     %c0 = arith.constant 0 : index
     %b = gpu.block_id x
@@ -153,7 +153,7 @@ gpu.module @kernels {
   // CHECK-NOT:   vector.load
   // CHECK:       gpu.return
   gpu.func @numbers(%m: memref<4x64xf32>, %out: memref<64xf32>, %head: index) kernel attributes {known_block_size = array<i32: 128, 1, 1>,
-      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = f32, rank = 2, access = read>, #launch.buffer<name = "out", type = f32, rank = 1, access = write>,
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = memref<4x64xf32>, access = read>, #launch.buffer<name = "out", type = memref<64xf32>, access = write>,
                                                       #launch.scalar<name = "head", type = index>],
                                          grid = <1>, block = [128, 1, 1]>} {
     %c0 = arith.constant 0 : index
@@ -173,7 +173,7 @@ gpu.module @kernels {
   // CHECK-NOT:   vector.load
   // CHECK:       vector.from_elements {{.*}} : vector<32xf16>
   gpu.func @pairs(%m: memref<16x64xf16>, %out: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>,
-      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = f16, rank = 2, access = read>, #launch.buffer<name = "out", type = f16, rank = 2, access = write>],
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = memref<16x64xf16>, access = read>, #launch.buffer<name = "out", type = memref<64x64xf16>, access = write>],
                                          grid = <1>, block = [128, 1, 1]>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !channel
@@ -191,7 +191,7 @@ gpu.module @kernels {
   // CHECK:       vector.from_elements {{.*}} : vector<16xi32>
   // CHECK:       vector.bitcast %{{.+}} : vector<16xi32> to vector<32xf16>
   gpu.func @transposed_pairs(%m: memref<64x64xf16>, %out: memref<64x64xf16>) kernel attributes {known_block_size = array<i32: 128, 1, 1>,
-      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = f16, rank = 2, access = read>, #launch.buffer<name = "out", type = f16, rank = 2, access = write>],
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = memref<64x64xf16>, access = read>, #launch.buffer<name = "out", type = memref<64x64xf16>, access = write>],
                                          grid = <1>, block = [128, 1, 1]>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !tile.channel<64x64xf16, stages = 1, swizzle_atom = 64>
@@ -210,7 +210,7 @@ gpu.module @kernels {
   // CHECK-NOT:   memref.load
   // CHECK:       vector.from_elements {{.*}} : vector<32xf32>
   gpu.func @transposed_elements(%m: memref<64x64xf32>, %out: memref<64x64xf32>) kernel attributes {known_block_size = array<i32: 128, 1, 1>,
-      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = f32, rank = 2, access = read>, #launch.buffer<name = "out", type = f32, rank = 2, access = write>],
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "m", type = memref<64x64xf32>, access = read>, #launch.buffer<name = "out", type = memref<64x64xf32>, access = write>],
                                          grid = <1>, block = [128, 1, 1]>} {
     %c0 = arith.constant 0 : index
     %c = tile.channel : !tile.channel<64x64xf32, stages = 1, swizzle_atom = 32>

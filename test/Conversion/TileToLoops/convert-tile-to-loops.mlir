@@ -35,7 +35,7 @@ gpu.module @memory_module {
   // CHECK-SAME: launch.manifest = #launch.manifest<arguments = [{{.*}}], threads_in_one = 64>
   // Nothing is read or written outside of a buffer: 4x4 from (1, -1) and from (3, 2).
   gpu.func @memory(%out: memref<4x4xf32>) kernel attributes {known_block_size = array<i32: 64, 1, 1>,
-      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "out", type = f32, rank = 2, access = write>], block = [64, 1, 1], shared_bytes = 4096>} {
+      launch.manifest = #launch.manifest<arguments = [#launch.buffer<name = "out", type = memref<4x4xf32>, access = write>], block = [64, 1, 1], shared_bytes = 4096>} {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c2 = arith.constant 2 : index

@@ -7,8 +7,8 @@ module attributes {gpu.container_module} {
     // What has its default is not printed.
     // CHECK-LABEL: gpu.func @all
     // CHECK-SAME: launch.manifest = #launch.manifest<arguments = [
-    // CHECK-SAME:   #launch.buffer<name = "in", type = bf16, rank = 2, access = read>,
-    // CHECK-SAME:   #launch.buffer<name = "sum", type = f32, rank = 1, access = read_write>,
+    // CHECK-SAME:   #launch.buffer<name = "in", type = memref<?x?xbf16>, access = read>,
+    // CHECK-SAME:   #launch.buffer<name = "sum", type = memref<?xf32>, access = read_write>,
     // CHECK-SAME:   #launch.scalar<name = "scale", type = f32>,
     // CHECK-SAME:   #launch.workspace<name = "w", type = i32, sizes = [#launch.product<2 * dim(0, 1) ceildiv 64>, #launch.product<3>], alignment = 16, contents = zero>,
     // CHECK-SAME:   #launch.workspace<name = "counter", type = i32, sizes = [#launch.product<1>], alignment = 4, contents = zero, restored = true>,
@@ -17,8 +17,8 @@ module attributes {gpu.container_module} {
     gpu.func @all(%in: memref<?x?xbf16>, %sum: memref<?xf32>, %scale: f32, %w: memref<?x3xi32>, %counter: memref<1xi32>,
                   %map: !nvgpu.tensormap.descriptor<tensor = memref<64x64xbf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>)
         kernel attributes {launch.manifest = #launch.manifest<
-          arguments = [#launch.buffer<name = "in", type = bf16, rank = 2, access = read>,
-                       #launch.buffer<name = "sum", type = f32, rank = 1, access = read_write>,
+          arguments = [#launch.buffer<name = "in", type = memref<?x?xbf16>, access = read>,
+                       #launch.buffer<name = "sum", type = memref<?xf32>, access = read_write>,
                        #launch.scalar<name = "scale", type = f32>,
                        #launch.workspace<name = "w", type = i32, sizes = [#launch.product<2 * dim(0, 1) ceildiv 64>, #launch.product<3>], alignment = 16, contents = zero>,
                        #launch.workspace<name = "counter", type = i32, sizes = [#launch.product<1>], alignment = 4, contents = zero, restored = true>,
@@ -31,8 +31,8 @@ module attributes {gpu.container_module} {
     // CHECK-LABEL: gpu.func @sums
     // CHECK-SAME: grid = <2 * (dim(0, 0) ceildiv 128 + dim(1, 0)) * (dim(0, 1) + dim(1, 0)) * (dim(1, 0) ceildiv 2 + 66)>, block
     gpu.func @sums(%in: memref<?x?xbf16>, %starts: memref<?xi32>) kernel attributes {launch.manifest = #launch.manifest<
-        arguments = [#launch.buffer<name = "in", type = bf16, rank = 2, access = read>,
-                     #launch.buffer<name = "starts", type = i32, rank = 1, access = read>],
+        arguments = [#launch.buffer<name = "in", type = memref<?x?xbf16>, access = read>,
+                     #launch.buffer<name = "starts", type = memref<?xi32>, access = read>],
         grid = <2 * (dim(0, 0) ceildiv 128 + dim(1, 0)) * (dim(0, 1) + dim(1, 0)) * (dim(1, 0) ceildiv 2 + 66)>, block = [128, 1, 1]>} {
       gpu.return
     }
@@ -46,10 +46,10 @@ module attributes {gpu.container_module} {
   }
 
   // CHECK-LABEL: func.func @f
-  // CHECK-SAME: launch.sequences = [#launch.sequence<name = "f", values = [#launch.buffer<name = "in", type = f32, rank = 1, access = read>],
+  // CHECK-SAME: launch.sequences = [#launch.sequence<name = "f", values = [#launch.buffer<name = "in", type = memref<?xf32>, access = read>],
   // CHECK-SAME:   launches = [#launch.step<@a::@a, [0]>, #launch.step<@b::@b, [0, 0]>]>]
   func.func @f(%in: tensor<?xf32>) attributes {launch.sequences = [#launch.sequence<name = "f",
-      values = [#launch.buffer<name = "in", type = f32, rank = 1, access = read>],
+      values = [#launch.buffer<name = "in", type = memref<?xf32>, access = read>],
       launches = [#launch.step<@a::@a, [0]>, #launch.step<@b::@b, [0, 0]>]>]} {
     %counter = memref.alloc() : memref<1xi32>
     %zero = arith.constant 0 : i32

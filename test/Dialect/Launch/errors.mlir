@@ -28,8 +28,8 @@
 
 // -----
 
-// expected-error @below {{expects a rank of at least 0, but got -1}}
-#rank = #launch.manifest<arguments = [#launch.buffer<name = "in", type = f32, rank = -1, access = read>]>
+// expected-error @below {{expects a buffer with strides, but got memref<8xf32, affine_map<(d0) -> (d0 floordiv 2)>>}}
+#layout = #launch.manifest<arguments = [#launch.buffer<name = "in", type = memref<8xf32, affine_map<(d0) -> (d0 floordiv 2)>>, access = read>]>
 
 // -----
 
@@ -39,13 +39,13 @@
 
 // -----
 
-#in = #launch.buffer<name = "in", type = f32, rank = 2, access = read>
+#in = #launch.buffer<name = "in", type = memref<?x?xf32>, access = read>
 // expected-error @below {{expects a box of 'in' with a size for each of its 2 dimensions, but got 1}}
 #box = #launch.manifest<arguments = [#in, #launch.tensor_map<name = "m", of = 0, box = [64], swizzle = 128>]>
 
 // -----
 
-#in = #launch.buffer<name = "in", type = f32, rank = 2, access = read>
+#in = #launch.buffer<name = "in", type = memref<?x?xf32>, access = read>
 // expected-error @below {{expects a dimension of 'in', which has 2, in grid, but got 2}}
 #dim = #launch.manifest<arguments = [#in], grid = <dim(0, 2)>>
 
@@ -110,13 +110,13 @@
 
 // -----
 
-#in = #launch.buffer<name = "in", type = f32, rank = 1, access = read>
+#in = #launch.buffer<name = "in", type = memref<?xf32>, access = read>
 // expected-error @below {{expects the numbers of the 1 values as arguments of 'k', but got 1}}
 #number = #launch.sequence<name = "s", values = [#in], launches = [#launch.step<@k::@k, [1]>]>
 
 // -----
 
-#in = #launch.buffer<name = "in", type = f32, rank = 1, access = read>
+#in = #launch.buffer<name = "in", type = memref<?xf32>, access = read>
 #map = #launch.tensor_map<name = "m", of = 0, box = [64], swizzle = 128>
 // expected-error @below {{expects buffers, scalars and workspaces as values, but got the tensor map 'm'}}
 #value = #launch.sequence<name = "s", values = [#in, #map], launches = []>
@@ -170,7 +170,17 @@ gpu.module @precedes {
 gpu.module @count {
   // expected-error @below {{'gpu.func' op expects a manifest of its 2 arguments, but got one of 1}}
   gpu.func @count(%in: memref<?xf32>, %out: memref<?xf32>) kernel attributes {launch.manifest = #launch.manifest<
-      arguments = [#launch.buffer<name = "in", type = f32, rank = 1, access = read>]>} {
+      arguments = [#launch.buffer<name = "in", type = memref<?xf32>, access = read>]>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @size {
+  // expected-error @below {{'gpu.func' op expects a manifest of argument 0, a 'memref<8xf32>', but got #launch.buffer<name = "in", type = memref<4xf32>, access = read>}}
+  gpu.func @size(%in: memref<8xf32>) kernel attributes {launch.manifest = #launch.manifest<
+      arguments = [#launch.buffer<name = "in", type = memref<4xf32>, access = read>]>} {
     gpu.return
   }
 }
@@ -178,9 +188,9 @@ gpu.module @count {
 // -----
 
 gpu.module @wrong {
-  // expected-error @below {{'gpu.func' op expects a manifest of argument 0, a 'memref<?xf32>', but got #launch.buffer<name = "in", type = f16, rank = 1, access = read>}}
+  // expected-error @below {{'gpu.func' op expects a manifest of argument 0, a 'memref<?xf32>', but got #launch.buffer<name = "in", type = memref<?xf16>, access = read>}}
   gpu.func @wrong(%in: memref<?xf32>) kernel attributes {launch.manifest = #launch.manifest<
-      arguments = [#launch.buffer<name = "in", type = f16, rank = 1, access = read>]>} {
+      arguments = [#launch.buffer<name = "in", type = memref<?xf16>, access = read>]>} {
     gpu.return
   }
 }

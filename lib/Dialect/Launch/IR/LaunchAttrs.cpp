@@ -156,8 +156,11 @@ static std::string findFault(Attribute argument) {
     return text;
   };
   Type type = TypeSwitch<Attribute, Type>(argument)
-                  .Case<BufferAttr, ScalarAttr, WorkspaceAttr>(
+                  .Case<ScalarAttr, WorkspaceAttr>(
                       [](auto attribute) { return attribute.getType(); })
+                  .Case([](BufferAttr buffer) {
+                    return buffer.getType().getElementType();
+                  })
                   .Default(Type());
   if (!type && !isa<TensorMapAttr>(argument))
     return "expects a buffer, a scalar, a tensor map or a workspace, but got " +
@@ -171,10 +174,20 @@ static std::string findFault(Attribute argument) {
         return "expects a #launch.product for each size, but got " +
                describe(size);
   if (auto buffer = dyn_cast<BufferAttr>(argument);
-      buffer && buffer.getRank() < 0)
-    return "expects a rank of at least 0, but got " +
-           std::to_string(buffer.getRank());
+      buffer && !buffer.getType().isStrided())
+    return "expects a buffer with strides, but got " +
+           describe(buffer.getType());
   return "";
+}
+
+/// Nothing where all are dynamic.
+static std::vector<std::optional<int64_t>> toKnown(ArrayRef<int64_t> extents) {
+  std::vector<std::optional<int64_t>> known;
+  if (!llvm::all_of(extents, ShapedType::isDynamic))
+    for (int64_t extent : extents)
+      known.push_back(ShapedType::isDynamic(extent) ? std::nullopt
+                                                    : std::optional(extent));
+  return known;
 }
 
 static ManifestArgument toArgument(Attribute attribute) {
@@ -182,8 +195,11 @@ static ManifestArgument toArgument(Attribute attribute) {
   TypeSwitch<Attribute>(attribute)
       .Case([&](BufferAttr buffer) {
         result.name = buffer.getName().str();
-        result.type = *toDataType(buffer.getType());
-        result.rank = buffer.getRank();
+        MemRefType type = buffer.getType();
+        result.type = *toDataType(type.getElementType());
+        result.rank = type.getRank();
+        result.sizes = toKnown(type.getShape());
+        result.strides = toKnown(type.getStridesAndOffset().first);
         result.access = toAccess(buffer.getAccess());
       })
       .Case([&](ScalarAttr scalar) {

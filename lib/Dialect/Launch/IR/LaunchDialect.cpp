@@ -26,9 +26,7 @@ static bool isBuffer(Type type, Type element, int64_t rank) {
 /// tensor map is to a chip, nothing is known here.
 static bool matches(Type type, Attribute argument) {
   return TypeSwitch<Attribute, bool>(argument)
-      .Case([&](BufferAttr buffer) {
-        return isBuffer(type, buffer.getType(), buffer.getRank());
-      })
+      .Case([&](BufferAttr buffer) { return type == buffer.getType(); })
       .Case([&](WorkspaceAttr workspace) {
         return isBuffer(type, workspace.getType(), workspace.getSizes().size());
       })

@@ -80,14 +80,14 @@ def Launch_ProductAttr : Launch_Attr<"Product", "product"> {
 def Launch_BufferAttr : Launch_Attr<"Buffer", "buffer"> {
   let summary = "An argument that is a buffer";
   let description = [{
-    Passed as MLIR expands a memref: allocated pointer, aligned pointer, offset, sizes, strides.
+    Passed as MLIR expands a memref: allocated pointer, aligned pointer, offset, sizes, strides. What is static in `type` is compiled in: who launches the
+    kernel checks it.
 
     ```mlir
-    #launch.buffer<name = "query", type = bf16, rank = 4, access = read>
+    #launch.buffer<name = "query", type = memref<?x?x?x64xbf16>, access = read>
     ```
   }];
-  let parameters = (ins StringRefParameter<>:$name, "::mlir::Type":$type, "int64_t":$rank,
-                        EnumParameter<Launch_Access>:$access);
+  let parameters = (ins StringRefParameter<>:$name, "::mlir::MemRefType":$type, EnumParameter<Launch_Access>:$access);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -141,7 +141,7 @@ def Launch_ManifestAttr : Launch_Attr<"Manifest", "manifest"> {
     made one.
 
     ```mlir
-    #launch.manifest<arguments = [#launch.buffer<name = "in", type = f32, rank = 1, access = read>],
+    #launch.manifest<arguments = [#launch.buffer<name = "in", type = memref<?xf32>, access = read>],
                      grid = <dim(0, 0) ceildiv 128>, block = [128, 1, 1], shared_bytes = 1024>
     ```
 
@@ -201,10 +201,10 @@ def Launch_SequenceAttr : Launch_Attr<"Sequence", "sequence"> {
 
     ```mlir
     #launch.sequence<name = "sum",
-      values = [#launch.buffer<name = "in", type = f32, rank = 2, access = read>,
+      values = [#launch.buffer<name = "in", type = memref<?x?xf32>, access = read>,
                 #launch.workspace<name = "partial", type = f32, sizes = [#launch.product<dim(0, 0)>, #launch.product<dim(0, 1) ceildiv 64>],
                                   alignment = 16, contents = undefined>,
-                #launch.buffer<name = "out", type = f32, rank = 1, access = write>],
+                #launch.buffer<name = "out", type = memref<?xf32>, access = write>],
       launches = [#launch.step<@partial::@partial, [0, 1]>, #launch.step<@total::@total, [1, 2]>]>
     ```
 
