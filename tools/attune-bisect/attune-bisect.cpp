@@ -8,6 +8,7 @@
 #include "attune/InitAllDialects.h"
 #include "attune/InitAllPasses.h"
 #include "attune/Runtime/ArtifactWriter.h"
+#include "attune/Tools/PathOption.h"
 #include "attune/Tools/RunOptions.h"
 #include "attune/Tools/ToolMain.h"
 #include "mlir/Parser/Parser.h"
@@ -47,7 +48,7 @@ struct Options : RunOptions {
       llvm::cl::desc("Largest distance from the reference that is right; by "
                      "the rule of the op if not given"),
       llvm::cl::init(-1), llvm::cl::cat(category)};
-  Opt<std::string> outputDir{
+  PathOption outputDir{
       "o",
       llvm::cl::desc("Folder for the input and, where a pass is found, the "
                      "module before.mlir and after.mlir"),

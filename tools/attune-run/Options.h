@@ -6,6 +6,7 @@
 #define ATTUNE_TOOLS_ATTUNE_RUN_OPTIONS_H
 
 #include "attune/Runtime/Conditions.h"
+#include "attune/Tools/PathOption.h"
 #include "attune/Tools/RunOptions.h"
 
 namespace attune::run {
@@ -19,8 +20,8 @@ struct Options : RunOptions {
                           llvm::cl::init("auto"), llvm::cl::cat(category)};
   Opt<int> ordinal{"device-number", llvm::cl::desc("Which of several devices"),
                    llvm::cl::init(0), llvm::cl::cat(category)};
-  Opt<std::string> ptxas{"ptxas", llvm::cl::desc("Path of ptxas"),
-                         llvm::cl::cat(category)};
+  PathOption ptxas{"ptxas", llvm::cl::desc("Path of ptxas"),
+                   llvm::cl::cat(category)};
   Opt<bool> verify{"verify",
                    llvm::cl::desc("Compare the results to the reference "
                                   "(the default without --bench)"),
@@ -61,7 +62,7 @@ struct Options : RunOptions {
                    llvm::cl::desc("Count bank conflicts, sectors, matrix ops "
                                   "and exponentials with --device=host"),
                    llvm::cl::cat(category)};
-  Opt<std::string> outputDir{
+  PathOption outputDir{
       "output-dir",
       llvm::cl::desc("Folder for the arguments and the verified results, as "
                      "argument<n>.npy and result<n>.npy"),

@@ -6,6 +6,7 @@
 // (--worker).
 
 #include "attune/Target/TargetRegistry.h"
+#include "attune/Tools/PathOption.h"
 #include "attune/Tools/ToolMain.h"
 #include "attune/Tuning/CompileHandler.h"
 #include "attune/Tuning/DeviceHandler.h"
@@ -46,10 +47,10 @@ struct Options {
   // A file of MLIR, or a database whose last search is gone on with.
   cl::opt<std::string> input{cl::Positional, cl::desc("<input file>"),
                              cl::init("-"), cl::cat(category)};
-  cl::opt<std::string> output{"o",
-                              cl::desc("Output: the input with the schedules "
-                                       "that were found"),
-                              cl::value_desc("path"), cl::cat(category)};
+  attune::PathOption output{"o",
+                            cl::desc("Output: the input with the schedules "
+                                     "that were found"),
+                            cl::value_desc("path"), cl::cat(category)};
   cl::opt<std::string> chip{"chip", cl::desc("Chip (that of the device)"),
                             cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> fallbackChip{
@@ -109,13 +110,13 @@ struct Options {
       cl::desc("Files with schedules, as -o writes them: those for problems of "
                "the same kind are tried first"),
       cl::CommaSeparated, cl::value_desc("path,..."), cl::cat(category)};
-  cl::opt<std::string> database{
+  attune::PathOption database{
       "db", cl::desc("Database of results; they are lost without one"),
       cl::value_desc("path"), cl::cat(category)};
   cl::opt<std::string> strategy{"strategy", cl::desc(strategyHelp),
                                 cl::init("guided"), cl::value_desc("name"),
                                 cl::cat(category)};
-  cl::opt<std::string> replay{
+  attune::PathOption replay{
       "replay",
       cl::desc("JSON report or database with the search that "
                "--strategy=replay repeats"),
@@ -140,7 +141,7 @@ struct Options {
   cl::opt<bool> status{"status",
                        cl::desc("Check --db, print its sessions and stop"),
                        cl::cat(category)};
-  cl::opt<std::string> judge{
+  attune::PathOption judge{
       "judge",
       cl::desc("Hold the model and the strategies against the measurements in "
                "a JSON report of the input's problems, and stop"),
@@ -149,8 +150,8 @@ struct Options {
       "dry-run",
       cl::desc("Count legal schedules, and refusals by reason, and stop"),
       cl::cat(category)};
-  cl::opt<std::string> report{"json", cl::desc("Report as JSON"),
-                              cl::value_desc("path"), cl::cat(category)};
+  attune::PathOption report{"json", cl::desc("Report as JSON"),
+                            cl::value_desc("path"), cl::cat(category)};
   cl::list<std::string> vendors{
       "vendor",
       cl::desc("What another kernel takes, as <number>us, <number>ms or "
@@ -165,9 +166,9 @@ struct Options {
                "match: winner, sensitivity (which values of a knob are slower, "
                "and by how much)"),
       cl::value_desc("regex"), cl::cat(category)};
-  cl::opt<std::string> remarksFile{"remarks-output-file",
-                                   cl::desc("Write remarks to a file, as YAML"),
-                                   cl::value_desc("path"), cl::cat(category)};
+  attune::PathOption remarksFile{"remarks-output-file",
+                                 cl::desc("Write remarks to a file, as YAML"),
+                                 cl::value_desc("path"), cl::cat(category)};
   cl::opt<bool> quiet{"quiet", cl::desc("No progress"), cl::cat(category)};
   cl::opt<bool> verbose{
       "verbose",
@@ -197,10 +198,10 @@ struct Options {
       cl::desc("Do not time a kernel that spills more, once one that does not "
                "was timed"),
       cl::init(512), cl::value_desc("bytes"), cl::cat(category)};
-  cl::opt<std::string> reproDir{
+  attune::PathOption reproDir{
       "repro-dir", cl::desc("Folder for a file of each failed candidate"),
       cl::value_desc("path"), cl::cat(category)};
-  cl::opt<std::string> assembler{
+  attune::PathOption assembler{
       "assembler", cl::desc("Path of the vendor's assembler (searched)"),
       cl::value_desc("path"), cl::cat(category)};
   cl::opt<double> compileSeconds{
@@ -213,7 +214,7 @@ struct Options {
       "memory-limit", cl::desc("MiB that a compiling worker may use"),
       cl::init(4096), cl::value_desc("MiB"), cl::cat(category)};
 
-  cl::opt<std::string> script{
+  attune::PathOption script{
       "script",
       cl::desc("File with a transform script (@__transform_main) whose knobs "
                "are searched; it may as well stand in the input"),

@@ -417,8 +417,9 @@ llvm::Error FileTuner::tune(TunableOpInterface op, Task task) {
                     makeKey(task)};
   if (!script && !options.everything)
     setup.worthTrying = makeLegality(rules.checkWorthTrying);
-  setup.compileWorker = {isExecuted() ? "--worker=tiles" : "--worker=compile",
-                         "--assembler=" + options.assembler};
+  setup.compileWorker = {isExecuted() ? "--worker=tiles" : "--worker=compile"};
+  if (!options.assembler.empty())
+    setup.compileWorker.push_back("--assembler=" + options.assembler);
   setup.compileLimits = runner.getCompileLimits();
   setup.openDevices = [&]() -> llvm::Expected<WorkerPool *> {
     if (!device)

@@ -6,6 +6,8 @@
 // CHIP: errors.mlir:{{[0-9:]+}} error: expects --chip=<name>, or a kernel that is compiled for a chip, to be executed on the host
 // RUN: not attune-bisect %s --function=small --chip=nothing 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: expects a known chip ({{.*}}), but got 'nothing'
+// RUN: not attune-bisect %s --function=small --chip=sm_80 -o= 2>&1 | FileCheck %s --check-prefix=NODIR
+// NODIR: attune-bisect: for the -o option: expects a path, but got nothing
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --pass-pipeline="builtin.module(nothing)" 2>&1 | FileCheck %s --check-prefix=PASS
 // PASS: attune-bisect: error: --pass-pipeline: {{.*}}'nothing' does not refer to a registered pass or pass pipeline
 // RUN: not attune-bisect %s --function=small --chip=sm_80 --pass-pipeline="func.func(canonicalize)" 2>&1 | FileCheck %s --check-prefix=ANCHOR

@@ -11,6 +11,8 @@
 // RUN: not attune-run %s --function=both --seq-q=1 --device=host --chip=sm_80 --bench 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=HOSTBENCH
 // HOSTBENCH: attune-run: error: --bench expects a GPU: with --device=host nothing is timed
+// RUN: not attune-run %s --function=both --seq-q=1 --device=host --chip=sm_80 --output-dir= 2>&1 | FileCheck %s --check-prefix=NODIR
+// NODIR: attune-run: for the --output-dir option: expects a path, but got nothing
 // RUN: attune-opt %s --attune-compile="chip=sm_80 format=isa" -o %t.isa.mlir
 // RUN: not attune-run %t.isa.mlir --function=both --seq-q=1 --device=host 2>&1 | FileCheck %s --check-prefix=HOSTISA
 // HOSTISA: error: gpu.binary 'both_kernel' expects a kernel in LLVM dialect to be executed on the host, but got machine code; compile with format=llvm
