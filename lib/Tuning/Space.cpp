@@ -201,6 +201,7 @@ LegalSpace attune::tuning::findLegal(const Space &space,
     refused.count += count;
   } while (advance(knobs, path, digits));
   llvm::sort(indices);
+  legal.points.reserve(indices.size());
   for (uint64_t index : indices)
     legal.points.push_back(space.at(index));
   return legal;

@@ -13,8 +13,33 @@ using schedule::Persistent;
 using tile::MmaAtomAttr;
 using tile::TargetAttr;
 
-/// The rules of workgroups that share the keys of a tile: that there would be
-/// too few of them else, and that each has some to visit.
+/// Of workgroups that share the keys of a tile: that there would be too few of
+/// them else, where an SM has room for so many.
+static std::optional<Refusal> checkSplitTiles(const AttentionProblem &problem,
+                                              const AttentionKnobs &schedule,
+                                              TargetAttr target,
+                                              function_ref<int64_t()> getRoom) {
+  constexpr int64_t kMostRounds = 4;
+  int64_t splits = schedule.getSplitK();
+  // Lengths of their own balance better in parts that are handed out.
+  if (splits <= 1 || (problem.hasKeyLengths &&
+                      schedule.getPersistent() == Persistent::Dynamic))
+    return std::nullopt;
+  int64_t tiles = problem.countTiles(schedule), room = getRoom(),
+          most = std::max(kMostRounds, room) * target.getSms();
+  if (tiles != 0 && tiles < room * target.getSms() && tiles * splits <= most)
+    return std::nullopt;
+  return refuse("split-of-many-tiles",
+                "expects less query tiles than {0} for each of the {1} SMs, "
+                "and at most {2} workgroups, where split-k is {3} and tiles "
+                "are not handed out by lengths of their own, but got {4} "
+                "tiles",
+                room, target.getSms(), most, splits,
+                tiles ? std::to_string(tiles) : "an unknown number of");
+}
+
+/// The other rules of workgroups that share the keys of a tile: that each has
+/// some to visit.
 static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
                                          const AttentionKnobs &schedule,
                                          TargetAttr target) {
@@ -26,9 +51,7 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
                   stringifyMergeParts(schedule.getMerge()));
   if (splits <= 1)
     return std::nullopt;
-  constexpr int64_t kFewestBlocks = 4, kMostRounds = 4;
-  // First what reads few knobs: how many workgroups an SM has room for reads
-  // nearly all.
+  constexpr int64_t kFewestBlocks = 4;
   auto blocks = static_cast<int64_t>(
       llvm::divideCeil(problem.seqK, schedule.getBlockN()));
   if (blocks < kFewestBlocks * splits)
@@ -36,26 +59,8 @@ static std::optional<Refusal> checkSplit(const AttentionProblem &problem,
                   "expects at least {0} blocks of keys for each of {1} splits, "
                   "but got {2} of all",
                   kFewestBlocks, splits, blocks);
-  // Lengths of their own balance better in parts that are handed out.
-  if (problem.hasKeyLengths && schedule.getPersistent() == Persistent::Dynamic)
-    return std::nullopt;
-  int64_t tiles = problem.countTiles(schedule);
-  auto checkTiles = [&](int64_t room) -> std::optional<Refusal> {
-    int64_t most = std::max(kMostRounds, room) * target.getSms();
-    if (tiles != 0 && tiles < room * target.getSms() && tiles * splits <= most)
-      return std::nullopt;
-    return refuse("split-of-many-tiles",
-                  "expects less query tiles than {0} for each of the {1} SMs, "
-                  "and at most {2} workgroups, where split-k is {3} and tiles "
-                  "are not handed out by lengths of their own, but got {4} "
-                  "tiles",
-                  room, target.getSms(), most, splits,
-                  tiles ? std::to_string(tiles) : "an unknown number of");
-  };
-  if (std::optional<Refusal> refusal =
-          checkTiles(limitSingleWarps(schedule, target)))
-    return refusal;
-  return checkTiles(countSingleWarps(problem, schedule, target));
+  return checkSplitTiles(problem, schedule, target,
+                         [&] { return limitSingleWarps(schedule, target); });
 }
 
 /// That warps share columns where rows are longer than what half as many have
@@ -81,16 +86,9 @@ checkSharedColumns(const AttentionProblem &problem,
                 few, held, sharers);
 }
 
-/// Nothing here is wrong: the kernel is that of other schedules, or no problem
-/// was seen in which it is among the fastest.
-std::optional<Refusal> attune::checkWorthTrying(const AttentionProblem &problem,
-                                                const AttentionKnobs &schedule,
-                                                TargetAttr target) {
-  if (std::optional<Refusal> refusal =
-          checkSharedColumns(problem, schedule, target))
-    return refusal;
-  if (std::optional<Refusal> refusal = checkSplit(problem, schedule, target))
-    return refusal;
+/// The rules of what goes on at the same time.
+static std::optional<Refusal> checkOverlaps(const AttentionKnobs &schedule,
+                                            TargetAttr target) {
   if (schedule.getMmaWarps() == 1) {
     // What was seen is of chips that copy asynchronously.
     bool wasSeen = !target.copiesThroughRegisters();
@@ -130,4 +128,22 @@ std::optional<Refusal> attune::checkWorthTrying(const AttentionProblem &problem,
                   "nothing is loaded ahead without, but got {0}",
                   schedule.getProducerWarps());
   return std::nullopt;
+}
+
+/// Nothing here is wrong: the kernel is that of other schedules, or no problem
+/// was seen in which it is among the fastest.
+std::optional<Refusal> attune::checkWorthTrying(const AttentionProblem &problem,
+                                                const AttentionKnobs &schedule,
+                                                TargetAttr target) {
+  if (std::optional<Refusal> refusal =
+          checkSharedColumns(problem, schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkSplit(problem, schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkOverlaps(schedule, target))
+    return refusal;
+  // Last what reads nearly all knobs.
+  return checkSplitTiles(problem, schedule, target, [&] {
+    return countSingleWarps(problem, schedule, target);
+  });
 }

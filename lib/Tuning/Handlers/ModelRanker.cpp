@@ -5,6 +5,7 @@
 #include "attune/Tuning/ModelRanker.h"
 #include "attune/Tuning/Space.h"
 #include "llvm/ADT/STLExtras.h"
+#include <deque>
 
 using namespace attune;
 using namespace attune::tuning;
@@ -65,7 +66,7 @@ private:
     return nodes.size() - 1;
   }
 
-  std::vector<Node> nodes = std::vector<Node>(1);
+  std::deque<Node> nodes = std::deque<Node>(1);
 };
 
 class ModelRanker : public Ranker {
