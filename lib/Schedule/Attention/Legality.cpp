@@ -61,15 +61,26 @@ static std::optional<Refusal> checkPages(const AttentionProblem &problem,
 }
 
 /// The rules of blocks that are listed: a tile of queries has one list, and a
-/// step of its loop visits keys of one block.
+/// step of its loop visits keys of one block. Each is of whole MMAs.
 static std::optional<Refusal> checkLists(const AttentionProblem &problem,
-                                         const AttentionKnobs &schedule) {
+                                         const AttentionKnobs &schedule,
+                                         MmaAtomAttr atom) {
   if (!problem.isListable && schedule.getListBlocks())
     return refuse("nothing-to-list",
                   "expects list-blocks to be 0 but for a mask without lists of "
                   "blocks, of a known number of keys that is not 0, but got "
                   "{0}",
                   schedule.getListBlocks());
+  // First what no other schedule with these MMAs would mend.
+  for (auto [what, listed, multiple] :
+       {std::tuple<StringRef, int64_t, int64_t>{
+            "queries", problem.listedQueries, atom.getM()},
+        {"keys", problem.listedKeys, std::lcm(atom.getN(), atom.getK())}})
+    if (listed % multiple != 0)
+      return refuse("listed-blocks",
+                    "expects listed blocks of a multiple of {0} {1}, which "
+                    "'{2}' multiplies at once, but got {3}",
+                    multiple, what, atom.getName(), listed);
   if (problem.listedKeys && problem.listedKeys % schedule.getBlockN() != 0)
     return refuse("listed-keys",
                   "expects block-n to divide the {0} keys of a listed block, "
@@ -416,7 +427,7 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
   if (std::optional<Refusal> refusal = checkMmaSchedule(schedule, target))
     return refusal;
   MmaAtomAttr atom = findAtom(problem, schedule, target);
-  if (std::optional<Refusal> refusal = checkLists(problem, schedule))
+  if (std::optional<Refusal> refusal = checkLists(problem, schedule, atom))
     return refusal;
   if (problem.hasPackedQueries && problem.hasSinks && schedule.getSplitK() != 1)
     return refuse("split-of-packed-sinks",
