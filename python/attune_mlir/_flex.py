@@ -474,7 +474,7 @@ def compute(
             raise ValueError(_torch.NO_PLACES)
         return run(arrays, form, sinks, return_lse, chip, out=out, stream=stream)
     query, key, value = arrays.values()
-    if torch.is_autocast_enabled(query.device.type):
+    if torch.amp.is_autocast_available(query.device.type) and torch.is_autocast_enabled(query.device.type):
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
         arrays = dict(zip(arrays, (query, key, value), strict=True))
     if _READS_FUNCTIONS and not torch.compiler.is_compiling() and _torch.is_fake(query, key, value):

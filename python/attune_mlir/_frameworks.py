@@ -183,6 +183,8 @@ def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Ten
         return tensor
     if not hasattr(array, "__dlpack__"):
         raise TypeError(f"expects {name} to be an array with __dlpack__, but got {describe_type(array)}")
+    if getattr(array, "is_meta", False):
+        raise TypeError(f"expects {name} to be an array in memory, but got a tensor of the device meta")
     kind = "a writable array" if writable else "an array"
     raise TypeError(f"expects {name} to be {kind} in strided memory, but its __dlpack__ fails: detach or copy it")
 

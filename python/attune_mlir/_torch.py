@@ -505,6 +505,11 @@ def _has_function_modes() -> bool:
     return count > 0 and any(type(get(place)) is not DeviceContext for place in range(count))
 
 
+def _is_meta(array: Any) -> bool:
+    """Whether this, where results will be, is a tensor of PyTorch's device "meta": a shape alone, as a fake tensor is."""
+    return bool(getattr(array[0] if isinstance(array, (list, tuple)) and array else array, "is_meta", False))
+
+
 def is_traced(*arrays: Any) -> bool:
     """Whether something traces, maps or differentiates a call, or its tensors are no memory. Other arrays may be among them."""
     return bool(
@@ -517,11 +522,14 @@ def is_traced(*arrays: Any) -> bool:
             not _PLAIN.issuperset(map(type, arrays))
             and any(type(x) not in _PLAIN and (isinstance(x, torch.Tensor) or type(x).__module__.startswith("torch.")) for x in arrays)
         )
+        or _is_meta(arrays)
     )
 
 
 def is_fake(*arrays: Any) -> bool:
     """Whether a call is to tell shapes alone, for its tensors have no memory, or what it makes would have none."""
+    if _is_meta(arrays):
+        return True
     is_watched = torch._C._len_torch_dispatch_stack() > 0 or not _PLAIN.issuperset(map(type, arrays))
     return is_watched and detect_fake_mode(arrays) is not None
 

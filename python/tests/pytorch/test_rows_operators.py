@@ -183,8 +183,9 @@ def test_no_gradients():
     assert not pool.requires_grad
 
 
-def test_what_only_plain_calls_have():
-    with torch._subclasses.FakeTensorMode():
+@pytest.mark.parametrize("mode", [torch._subclasses.FakeTensorMode, lambda: torch.device("meta")], ids=["fake", "meta"])
+def test_shapes_without_memory(mode):
+    with mode():
         rows, pool, slots = torch.empty(3, 2, 32), torch.empty(4, 8, 2, 32), torch.empty(3, dtype=torch.int64)
         assert attune.append(rows, pool, slots) is None
         quantized, scales = attune.quantize(rows, scale_rows=None)

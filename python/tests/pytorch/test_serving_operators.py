@@ -67,8 +67,9 @@ def test_latent_and_scales_in_one_graph():
     torch.testing.assert_close(compiled(*arguments), expected, rtol=0, atol=0)
 
 
-def test_shapes_without_memory():
-    with torch._subclasses.FakeTensorMode():
+@pytest.mark.parametrize("mode", [torch._subclasses.FakeTensorMode, lambda: torch.device("meta")], ids=["fake", "meta"])
+def test_shapes_without_memory(mode):
+    with mode():
         q, cache = torch.empty(2, 3, 4, 32, dtype=torch.float16), torch.empty(2, 20, 1, 32, dtype=torch.float16)
         out, lse = attune.decode(q, cache, None, latent=16, return_lse=True)
         assert (out.shape, out.dtype, lse.shape, lse.dtype) == ((2, 3, 4, 16), torch.float16, (2, 4, 3), torch.float32)

@@ -205,8 +205,9 @@ def test_other_arrays_beside_tensors():
         attune.attention(q, *others)
 
 
-def test_fake_tensors():
-    with torch._subclasses.FakeTensorMode():
+@pytest.mark.parametrize("mode", [torch._subclasses.FakeTensorMode, lambda: torch.device("meta")], ids=["fake", "meta"])
+def test_shapes_without_memory(mode):
+    with mode():
         q = torch.empty(2, 5, 4, 64, dtype=torch.bfloat16)
         k = torch.empty(2, 7, 2, 64, dtype=torch.bfloat16)
         v = torch.empty(2, 7, 2, 32, dtype=torch.bfloat16)
@@ -214,6 +215,14 @@ def test_fake_tensors():
         assert out.shape == (2, 5, 4, 32) and lse.shape == (2, 4, 5) and lse.dtype == torch.float32
         with pytest.raises(ValueError, match="expects k to have 4 dimensions, but got shape"):
             attune.attention(q, k[0], v)
+        learned = q.requires_grad_()
+        assert torch.autograd.grad(attune.attention(learned, k, v, dropout_p=0.5).sum(), learned)[0].shape == q.shape
+
+
+def test_results_need_memory_where_they_are():
+    q, k, v = make_tensors()
+    with pytest.raises(TypeError, match="expects k to be an array in memory, but got a tensor of the device meta"):
+        attune.attention(q, k.to("meta"), v)
 
 
 def test_default_device_is_no_matter():
