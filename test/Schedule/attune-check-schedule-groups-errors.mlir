@@ -75,6 +75,17 @@ func.func @listed_queries(%q: !t, %c: tensor<1x1x2xi32>, %i: tensor<1x1x2x2xi32>
   %o = attn.attention %q, %q, %q blocks(%c, %i, [32, 32] : tensor<1x1x2xi32>, tensor<1x1x2x2xi32>) schedule(<blockM = 64, blockN = 32>) : !t, !t, !t
   return %o : !t
 }
+// No other schedule would do.
+func.func @listed_blocks(%q: !t, %c: tensor<1x1x3xi32>, %i: tensor<1x1x3x2xi32>) -> !t {
+  // expected-error @below {{listed-blocks: expects listed blocks of a multiple of 16 queries, which 'mma.sync.m16n8k16' multiplies at once, but got 24}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [24, 32] : tensor<1x1x3xi32>, tensor<1x1x3x2xi32>) schedule(<blockM = 64, blockN = 32>) : !t, !t, !t
+  return %o : !t
+}
+func.func @listed_blocks_of_keys(%q: !t, %c: tensor<1x1x2xi32>, %i: tensor<1x1x2x8xi32>) -> !t {
+  // expected-error @below {{listed-blocks: expects listed blocks of a multiple of 16 keys, which 'mma.sync.m16n8k16' multiplies at once, but got 8}}
+  %o = attn.attention %q, %q, %q blocks(%c, %i, [32, 8] : tensor<1x1x2xi32>, tensor<1x1x2x8xi32>) schedule(<blockM = 32, blockN = 32, numWarps = 2>) : !t, !t, !t
+  return %o : !t
+}
 // One block of queries has one list, whatever the tile.
 func.func @one_query_block(%q: !t, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x2xi32>) -> !t {
   %o = attn.attention %q, %q, %q blocks(%c, %i, [96, 32] : tensor<1x1x1xi32>, tensor<1x1x1x2xi32>) schedule(<blockM = 64, blockN = 32>) : !t, !t, !t

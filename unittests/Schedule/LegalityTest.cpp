@@ -498,22 +498,9 @@ TEST_F(LegalityTest, TilesDivideListedBlocks) {
   EXPECT_EQ(checkLegal(problem, base, toy({}))->getMessage(),
             "expects block-m to divide the 80 queries of a listed block, but "
             "got 32");
-  // With larger MMAs there is no block-m or block-n that does.
   Limits large;
-  large.rows = large.depth = 32;
-  large.columns = 16;
+  large.rows = 32;
   EXPECT_EQ(refusal(base, toy(large)), "listed-blocks");
-  EXPECT_EQ(checkLegal(problem, base, toy(large))->getMessage(),
-            "expects listed blocks of a multiple of 32 queries, which 'toy' "
-            "multiplies at once, but got 80");
-  problem.listedQueries = 96;
-  problem.listedKeys = 48;
-  EXPECT_EQ(checkLegal(problem, base, toy(large))->getMessage(),
-            "expects listed blocks of a multiple of 32 keys, which 'toy' "
-            "multiplies at once, but got 48");
-  problem.listedKeys = 32;
-  EXPECT_EQ(refusal(base, toy(large)), "legal");
-  // One block of queries has one list.
   problem.listedQueries = 0;
   EXPECT_EQ(refusal(base, toy({})), "legal");
 }
