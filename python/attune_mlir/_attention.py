@@ -209,6 +209,11 @@ def attention(
         arrays = {"q": q, "k": k, "v": v}
         found, lse = _flex.compute(arrays, form, sinks=sinks, return_lse=bool(return_lse), chip=chip, out=out, stream=stream)
         return (found, lse) if return_lse else found
+    if _frameworks.is_jax(q):
+        from . import _jax
+
+        options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "layout": layout, "chip": chip}
+        return _jax.attention((q, k, v, alibi_slopes, sinks), options, return_lse=return_lse, out=out, stream=stream)
     if _frameworks.is_torch(q):
         from . import _torch
 

@@ -125,8 +125,13 @@ def find_framework(array: object) -> Framework:
     for kind in type(array).__mro__:
         if framework := FRAMEWORKS.get(kind.__module__.partition(".")[0]):
             return framework
-    known = ", ".join(name for name in FRAMEWORKS if name != "jaxlib")
+    known = ", ".join(name for name in FRAMEWORKS if name not in ("jaxlib", "attune_mlir"))
     raise TypeError(f"expects arrays of {known}, whose allocators are known, but got {describe_type(array)}")
+
+
+def is_jax(array: object) -> bool:
+    """Whether this is an array of JAX, or what stands for one while a program is traced."""
+    return type(array).__module__.partition(".")[0] in ("jax", "jaxlib")
 
 
 def is_torch(array: object) -> bool:
@@ -178,6 +183,8 @@ def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Ten
         view, dtype = array.view(sys.modules["torch"].uint8), found[1]
     elif framework in ("jax", "jaxlib"):
         _check_jax(array, name, writable)
+    elif framework == "attune_mlir":
+        return array.make_tensor()  # type: ignore[no-any-return]
     tensor = _native.Tensor.from_array(view, writable, dtype)
     if tensor is not None:
         return tensor
