@@ -142,7 +142,7 @@ def attention(
     stream: int | None = None,
     chip: str | None = None,
 ) -> Any:
-    """softmax(mask(scale * q kᵀ)) v, for arrays of NumPy, PyTorch, CuPy and, on the CPU, JAX, where they are.
+    """softmax(mask(scale * q kᵀ)) v, for arrays of NumPy, PyTorch, CuPy and JAX, where they are.
 
     q             [batch, seq_q, heads, head_dim], float16 or bfloat16 (of ml_dtypes in NumPy)
     k, v          [batch, seq_k, kv_heads, head_dim]; heads is a multiple of kv_heads; v may have another head_dim

@@ -71,11 +71,11 @@ class Call:
         self.operands = {name: Array(tensor, self) for name, tensor in zip(names, native.operands, strict=True)}
         self.results = iter(native.results)
 
-    def learn(self, _: Any, __: Any, results: list[int], arguments: list[_native.Tensor], kernel: _native.Kernel, ___: int) -> None:
+    def learn(self, _: Any, __: Any, results: list[int], arguments: list[_native.Tensor], kernel: _native.Kernel, ___: int) -> bool:
         """Knows the call from now on, if the kernel reads all operands."""
         places = _devices.find_places(kernel)
-        if all(name in places for name in self.operands):
-            self.native.learn([places[name] for name in self.operands], results, arguments, kernel)
+        read = [places[name] for name in self.operands if name in places]
+        return len(read) == len(self.operands) and self.native.learn(read, results, arguments, kernel)
 
 
 class _XLA:
@@ -187,7 +187,7 @@ def _map(function: Callable[..., tuple[Any, ...]], num_folded: int, is_apart: bo
             apart = [array if flag else None for array, flag in zip(arrays, is_mapped, strict=True)]
             found = jax.lax.map(lambda one: mapped(*(y if x is None else x for x, y in zip(one, arrays, strict=True))), apart)
             return found, (True,) * len(found)
-        folded = []
+        folded: list[Any] = []
         for array, flag in zip(arrays[:num_folded], is_mapped[:num_folded], strict=True):
             if array is None:
                 folded.append(None)
