@@ -213,7 +213,8 @@ def attention(
         from . import _jax
 
         options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "layout": layout, "chip": chip}
-        return _jax.attention((q, k, v, alibi_slopes, sinks), options, return_lse=return_lse, out=out, stream=stream)
+        operands = {"q": q, "k": k, "v": v, "alibi_slopes": alibi_slopes, "sinks": sinks}
+        return _jax.attention(operands, options, return_lse=return_lse, out=out, stream=stream)
     if _frameworks.is_torch(q):
         from . import _torch
 
@@ -415,8 +416,7 @@ def compute(
         lse = framework.empty(q, of_lse, "float32")
         outputs.append(_operands.make_output(lse, "lse", of_lse, "float32", place))
     if sizes.batch and sizes.seq_q:
-        device = _devices.get_device(*place, chip)
-        kernel = device.get_kernel(call.problem, call.bucket)
+        device, kernel = _devices.get_kernel(place, chip, call.problem, call.bucket)
         places = _devices.find_places(kernel)
         inputs = [call.inputs[name] for name in places if name in call.inputs]
         arguments, queue = _devices.run(device, kernel, [*inputs, *outputs], q, stream)
@@ -444,10 +444,9 @@ def compute_gradients(
     """
     read = read_call if packed is None else packed.read_call
     call = read(*arrays, return_lse=saved.lse_grad is not None, **options)
-    device = _devices.get_device(*call.place, chip)
     *of_parts, of_slopes = wanted
     others = (_operands.SLOPES_NUMBER,) * of_slopes
     problem = _gradients.Gradients(call.problem, (of_parts[0], of_parts[1], of_parts[2]), deterministic, others)
     integers = None if packed is None else packed.integers
-    found = _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known, integers)
+    found = _gradients.run(call.place, chip, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known, integers)
     return found if of_slopes else [*found, None]

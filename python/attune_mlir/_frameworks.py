@@ -25,8 +25,10 @@ _NARROW_SET = _FLOAT8_SET | {"int8", "uint8"}
 #: What NumPy cannot hand out, as PyTorch cannot before it spoke DLPack 1.1: what to view it as.
 _VIEWS = {"bfloat16": ("uint16", _native.DataType.BF16), **{name: ("uint8", dtype) for dtype, name in FLOAT8_NAMES.items()}}
 
-#: Device types of DLPack, and what the runtime calls them.
-_DEVICE_KINDS = {1: "cpu", 2: "cuda", 3: "cpu", 10: "hip", 11: "cpu", 13: "cuda"}
+#: Of what stands for arrays while a framework traces.
+TRACED = "traced"
+#: Device types of DLPack, where 0 is none, and what the runtime calls them.
+_DEVICE_KINDS = {0: TRACED, 1: "cpu", 2: "cuda", 3: "cpu", 10: "hip", 11: "cpu", 13: "cuda"}
 _DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex", 6: "bool"}
 
 

@@ -9,6 +9,7 @@ Nothing here is imported before there is an array of JAX.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
@@ -20,7 +21,7 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero
 
-from . import _attention, _devices, _frameworks, _gradients, _native, _operands
+from . import _attention, _devices, _frameworks, _gradients, _merge, _native, _operands, _serving
 
 _TARGET = "attune_mlir"
 #: Platforms of XLA, and DLPack's types of their devices.
@@ -33,73 +34,103 @@ _CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6}
 _FLOAT8_CODES = {"float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12, "float8_e5m2fnuz": 13}
 
 
+def _describe(shape: Sequence[int], dtype: Any) -> _native.Tensor:
+    """What stands for an array of this type and shape, on no device."""
+    name = str(dtype)
+    code = _FLOAT8_CODES.get(name, _CODES.get(name.rstrip("0123456789"), 3))
+    return _native.Tensor.from_memory(0, list(shape), code, 8 * dtype.itemsize, 0, 0)
+
+
 class Array:
-    """A buffer of XLA's within a call, or while JAX traces what stands for one: it has a type and a shape, and address 0."""
+    """A buffer of XLA's within a call, or what stands for one while JAX traces: that has a type and a shape, and no memory."""
 
-    def __init__(self, tensor: _native.Tensor, call: Call | None = None) -> None:
-        self._tensor, self.call = tensor, call
-
-    @staticmethod
-    def stand_for(traced: Any) -> Array:
-        """What has the type and shape of an array that JAX traces."""
-        name = str(traced.dtype)
-        code = _FLOAT8_CODES.get(name, _CODES.get(name.rstrip("0123456789"), 3))
-        return Array(_native.Tensor.from_memory(0, list(traced.shape), code, 8 * traced.dtype.itemsize, _PLATFORMS["cpu"], 0))
+    def __init__(self, tensor: _native.Tensor, call: Call, source: Any = None) -> None:
+        self._tensor, self.call, self._source = tensor, call, source
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self._tensor.shape)
 
+    @property
+    def dtype(self) -> Any:
+        return jnp.dtype(_frameworks.get_dtype_name(self._tensor))
+
     def make_tensor(self) -> _native.Tensor:
         """One of its own, for strides are changed where they are read."""
-        of = self._tensor
-        return _native.Tensor.from_memory(of.address, of.shape, of.code, of.bits, of.device_type, of.device_number)
+        return self._view(0, list(self._tensor.shape))
 
-    def __getitem__(self, part: slice) -> Array:
-        """Some of its bytes."""
-        of, (begin, end, _) = self._tensor, part.indices(self.shape[0])
-        found = _native.Tensor.from_memory(of.address + begin, [end - begin], of.code, of.bits, of.device_type, of.device_number)
-        return Array(found, self.call)
+    def tolist(self) -> Any:
+        """The contents of what an array stands for."""
+        return self._source.tolist()
+
+    def __getitem__(self, part: slice | int | None) -> Array:
+        """Some of its bytes; or with another dimension of 1 in front, or without that one."""
+        size = self.shape
+        if part is None:
+            return Array(self._view(0, [1, *size]), self.call)
+        if not isinstance(part, slice):
+            return Array(self._view(0, list(size[1:])), self.call)
+        begin, end, _ = part.indices(size[0])
+        return Array(self._view(begin, [end - begin]), self.call)
+
+    def _view(self, offset: int, shape: list[int]) -> _native.Tensor:
+        of = self._tensor
+        return _native.Tensor.from_memory(of.address + offset, shape, of.code, of.bits, of.device_type, of.device_number)
 
 
 class Call:
-    """A call of XLA's, whose results are handed out in their order."""
+    """A call of XLA's, whose results are handed out in their order, or one that is traced, which notes what they have to be."""
 
-    def __init__(self, native: _native.XLACall, names: Sequence[str]) -> None:
-        self.native = native
-        #: By what kernels call them.
-        self.operands = {name: Array(tensor, self) for name, tensor in zip(names, native.operands, strict=True)}
-        self.results = iter(native.results)
+    def __init__(self, operands: dict[str, _native.Tensor], native: _native.XLACall | None = None, sources: Any = None) -> None:
+        self._native = native
+        self.operands = {name: Array(tensor, self, (sources or {}).get(name)) for name, tensor in operands.items()}
+        #: Shapes and types of results.
+        self.noted: list[tuple[tuple[int, ...], Any]] = []
 
-    def learn(self, _: Any, __: Any, results: list[int], arguments: list[_native.Tensor], kernel: _native.Kernel, ___: int) -> bool:
-        """Knows the call from now on, if the kernel reads all operands."""
-        places = _devices.find_places(kernel)
-        read = [places[name] for name in self.operands if name in places]
-        return len(read) == len(self.operands) and self.native.learn(read, results, arguments, kernel)
+    def take(self, shape: tuple[int, ...], dtype: str) -> Array:
+        """The next result."""
+        number = len(self.noted)
+        self.noted.append((shape, jnp.dtype(dtype)))
+        if self._native is None:
+            return Array(_describe(*self.noted[-1]), self)
+        tensor = self._native.results[number]
+        found = tuple(tensor.shape), _frameworks.get_dtype_name(tensor)
+        if found != (shape, dtype):
+            raise RuntimeError(f"expects a result of shape {shape} and {dtype} in XLA's program, but got {found[0]} and {found[1]}")
+        return Array(tensor, self)
+
+    def allocate(self, num_bytes: int) -> Array:
+        """Bytes of a GPU, until the call ends."""
+        assert self._native is not None
+        return Array(self._native.allocate(num_bytes), self)
+
+    @property
+    def stream(self) -> int:
+        return 0 if self._native is None else self._native.stream
+
+    def learn(self, given: Sequence[Any], places: list[int], results: list[int], arguments: Any, kernel: _native.Kernel, _: int) -> bool:
+        """Knows the call from now on, if its kernel reads all operands. Those `given` are at these places, but for None; others by name."""
+        found = dict(zip((id(array) for array in given if array is not None), places, strict=True))
+        by_name = _devices.find_places(kernel)
+        read = [found.get(id(array), by_name.get(name, -1)) for name, array in self.operands.items()]
+        return self._native is not None and min(read) >= 0 and self._native.learn(read, results, arguments, kernel)
 
 
 class _XLA:
     """Results and workspaces of XLA's calls."""
 
     def empty(self, like: Array, shape: tuple[int, ...], dtype: str) -> Array:
-        assert like.call is not None
-        tensor = next(like.call.results)
-        found = tuple(tensor.shape), _frameworks.get_dtype_name(tensor)
-        if found != (shape, dtype):
-            raise RuntimeError(f"expects a result of shape {shape} and {dtype} in XLA's program, but got {found[0]} and {found[1]}")
-        return Array(tensor, like.call)
+        return like.call.take(shape, dtype)
 
     def allocate(self, like: Array, num_bytes: int, zero: bool) -> Any:
         if like.make_tensor().device_type == _PLATFORMS["cpu"]:  # where XLA may have none to lend
             return _frameworks.FRAMEWORKS["numpy"].allocate(like, num_bytes, zero)
         if zero:
             raise RuntimeError("expects a driver that says whether a stream is captured, for a kernel that counts in memory, but got none")
-        assert like.call is not None
-        return Array(like.call.native.allocate(num_bytes), like.call)
+        return like.call.allocate(num_bytes)
 
     def get_stream(self, like: Array) -> int:
-        assert like.call is not None
-        return like.call.native.stream
+        return like.call.stream
 
     def finish(self, like: Array, array: Array) -> Array:
         return array
@@ -119,59 +150,89 @@ class _Form:
     layout: str
     chip: str | None
 
-    @property
-    def masks(self) -> dict[str, Any]:
-        """All but the chip."""
-        return {name: value for name, value in vars(self).items() if name != "chip"}
-
 
 _OPERANDS = (*_gradients.PARTS, _operands.name_slopes(), "sinks")
+_SAVED = tuple(field.name for field in dataclasses.fields(_gradients.Saved))
 
 
-def _run_attention(native: _native.XLACall, given: list[str], return_lse: bool, chip: str | None, **options: Any) -> None:
-    call = Call(native, given)
-    arrays = (call.operands.get(name) for name in _OPERANDS)
-    _attention.compute(*arrays, **options, return_lse=return_lse, chip=chip, known=call.learn)
+def _run_attention(call: Call, **options: Any) -> None:
+    _attention.compute(*map(call.operands.get, _OPERANDS), **options, known=call.learn)
 
 
-def _run_gradients(native: _native.XLACall, given: list[str], wanted: list[bool], chip: str | None, **options: Any) -> None:
-    call = Call(native, given)
-    arrays = [call.operands.get(name) for name in _OPERANDS]
-    saved = _gradients.Saved(*(call.operands.get(field.name) for field in dataclasses.fields(_gradients.Saved)))
+def _run_gradients(call: Call, wanted: Sequence[bool], **options: Any) -> None:
+    q, k, v, slopes, sinks = map(call.operands.get, _OPERANDS)
+    of_q, of_k, of_v, of_slopes = wanted
+    saved = _gradients.Saved(*map(call.operands.get, _SAVED))
     _attention.compute_gradients(
-        (arrays[0], arrays[1], arrays[2], arrays[3], arrays[4]),
-        saved,
-        (wanted[0], wanted[1], wanted[2], wanted[3]),
-        deterministic=False,
-        chip=chip,
-        known=call.learn,
-        **options,
+        (q, k, v, slopes, sinks), saved, (of_q, of_k, of_v, of_slopes), deterministic=False, known=call.learn, **options
     )
 
 
-#: By name; each has the options of its calls.
-_CALLS: dict[str, Callable[..., None]] = {"attention": _run_attention, "attention_gradients": _run_gradients}
+def _run_decode(call: Call, **options: Any) -> None:
+    arguments: dict[str, Any] = {"v_cache": None, **call.operands, **options}
+    _serving.decode(**arguments)
+
+
+def _run_varlen(call: Call, **options: Any) -> None:
+    arguments: dict[str, Any] = {"v": None, **call.operands, **options}
+    _serving.varlen(**arguments)
+
+
+def _run_merge(call: Call, **options: Any) -> None:
+    numbers = range(len(call.operands) // 2)
+    outputs, lses = ([call.operands[f"{kind}[{number}]"] for number in numbers] for kind in ("outputs", "lses"))
+    _merge.merge(outputs, lses, **options)
+
+
+#: By name; each has the options of its calls, and hands out results as it asks for them.
+_CALLS: dict[str, Callable[..., None]] = {
+    "attention": _run_attention,
+    "attention_gradients": _run_gradients,
+    "decode": _run_decode,
+    "varlen": _run_varlen,
+    "merge": _run_merge,
+}
 
 
 def run(native: _native.XLACall) -> str:
     """Makes a call, on a thread of XLA's. Gives what is wrong, if something is."""
     try:
         options = json.loads(native.text)
-        _CALLS[options.pop("call")](native, **options)
+        name, given = options.pop("call"), options.pop("given")
+        _CALLS[name](Call(dict(zip(given, native.operands, strict=True)), native), **options)
     except BaseException as error:
         return str(error) or type(error).__name__
     return ""
 
 
-def _call(name: str, operands: dict[str, Any], results: Sequence[tuple[tuple[int, ...], Any]], **options: Any) -> Any:
-    """The results of a custom call, by shapes and types. Operands that are None are left out."""
-    given = {name: array for name, array in operands.items() if array is not None}
-    text = json.dumps({"call": name, "given": list(given), **options}, sort_keys=True, separators=(",", ":"))
+def _trace(name: str, operands: dict[str, Any], options: dict[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
+    """Checks a call as it is checked when it is made. Gives shapes and types of its results."""
+    call = Call({name: _describe(array.shape, array.dtype) for name, array in operands.items()}, sources=operands)
+    with contextlib.suppress(_devices.Traced):
+        _CALLS[name](call, **options)
+    return call.noted
+
+
+def _call(name: str, operands: dict[str, Any], **options: Any) -> tuple[Any, ...]:
+    """The results of a custom call. Operands that are None are left out."""
+    operands = {name: array for name, array in operands.items() if array is not None}
+    text = json.dumps({"call": name, "given": list(operands), **options}, sort_keys=True, separators=(",", ":"))
     # Within jax.shard_map, results differ between devices where operands do.
-    varying: frozenset[Any] = frozenset().union(*(getattr(jax.typeof(array), "vma", ()) for array in given.values()))
-    kinds = {"vma": varying} if varying else {}
-    types = [jax.ShapeDtypeStruct(shape, dtype, **kinds) for shape, dtype in results]
-    return jax.ffi.ffi_call(_TARGET, types)(*given.values(), does=text)
+    varying: frozenset[Any] = frozenset().union(*(getattr(jax.typeof(array), "vma", ()) for array in operands.values()))
+    kinds: dict[str, Any] = {"vma": varying} if varying else {}
+    types = [jax.ShapeDtypeStruct(shape, dtype, **kinds) for shape, dtype in _trace(name, operands, options)]
+    return tuple(jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")(*operands.values(), does=text))
+
+
+def _refuse_gradients(function: Callable[..., Any], text: str) -> Any:
+    """The function, with NotImplementedError where gradients are wanted."""
+    refusing: Any = jax.custom_vjp(function)
+
+    def refuse(*_: Any) -> Any:
+        raise NotImplementedError(text)
+
+    refusing.defvjp(lambda *arrays: (function(*arrays), None), refuse)
+    return refusing
 
 
 def _map(function: Callable[..., tuple[Any, ...]], num_folded: int, is_apart: bool = False) -> Callable[..., tuple[Any, ...]]:
@@ -201,53 +262,26 @@ def _map(function: Callable[..., tuple[Any, ...]], num_folded: int, is_apart: bo
 
 
 @functools.cache
-def _check(problem: _devices.Problem) -> None:
-    """CompileError where the dialect has no such problem."""
-    problem.make_module()
-
-
-def _read(form: _Form, operands: Sequence[Any], return_lse: bool) -> _attention.Call:
-    """Checks operands while JAX traces, as they are checked when there are some."""
-    stand_ins = (None if array is None else Array.stand_for(array) for array in operands)
-    call = _attention.read_call(*stand_ins, **form.masks, return_lse=return_lse)
-    _check(call.problem)
-    return call
-
-
-@functools.cache
 def _make_forward(form: _Form, return_lse: bool) -> Callable[..., tuple[Any, ...]]:
     """The output, and the LSE where it is returned, of q, k, v, slopes and sinks."""
 
     def forward(*operands: Any) -> tuple[Any, ...]:
-        call = _read(form, operands, return_lse)
-        results = zip(call.results, (operands[0].dtype, jnp.float32), strict=False)
-        named = dict(zip(_OPERANDS, operands, strict=True))
-        return tuple(_call("attention", named, list(results), return_lse=return_lse, **vars(form)))
+        return _call("attention", dict(zip(_OPERANDS, operands, strict=True)), return_lse=return_lse, **vars(form))
 
     return _map(forward, len(_gradients.PARTS))
 
 
-_SAVED = tuple(field.name for field in dataclasses.fields(_gradients.Saved))
-
-
 @functools.cache
 def _make_backward(form: _Form, wanted: tuple[bool, ...]) -> Callable[..., tuple[Any, ...]]:
-    """The gradients that are wanted of q, k, v and slopes, of these, without sinks, behind what is saved."""
+    """The gradients that are wanted of q, k, v and slopes, of these, without sinks, and what is saved before slopes."""
+    names = (*_gradients.PARTS, *_SAVED, _operands.name_slopes())
 
     def backward(*arrays: Any) -> tuple[Any, ...]:
-        *folded, slopes = arrays
-        named = dict(zip((*_gradients.PARTS, *_SAVED), folded, strict=True)) | {_operands.name_slopes(): slopes}
-        results = [(array.shape, array.dtype) for array, is_wanted in zip((*folded[:3], slopes), wanted, strict=True) if is_wanted]
-        return tuple(_call("attention_gradients", named, results, wanted=wanted, **vars(form)))
+        return _call("attention_gradients", dict(zip(names, arrays, strict=True)), wanted=wanted, **vars(form))
 
-    mapped = _map(backward, len(_gradients.PARTS) + len(_SAVED), is_apart=wanted[-1])
-    once: Any = jax.custom_vjp(mapped)
-
-    def refuse(*_: Any) -> Any:
-        raise NotImplementedError("expects first derivatives of attention alone, but got a second one, for which attune_mlir has no kernel")
-
-    once.defvjp(lambda *arrays: (mapped(*arrays), None), refuse)
-    return once  # type: ignore[no-any-return]
+    mapped = _map(backward, len(names) - 1, is_apart=wanted[-1])
+    text = "expects first derivatives of attention alone, but got a second one, for which attune_mlir has no kernel"
+    return _refuse_gradients(mapped, text)  # type: ignore[no-any-return]
 
 
 def _differentiate_sinks(sinks: Any, out: Any, lse: Any, out_grad: Any, lse_grad: Any, layout: str) -> Any:
@@ -312,17 +346,65 @@ def _make(form: _Form, return_lse: bool) -> Callable[..., Any]:
     return jax.jit(function)  # type: ignore[no-any-return]
 
 
-def attention(operands: tuple[Any, ...], options: dict[str, Any], *, return_lse: bool, out: Any, stream: int | None) -> Any:
-    """What `attune_mlir.attention` does with arrays of JAX; `operands` are q, k, v, slopes and sinks."""
+def _check_places(out: Any, stream: int | None) -> None:
     if out is not None:
         raise TypeError("expects out to be a writable array, but arrays of JAX are not: leave it out, and use what is returned")
     if stream is not None:
         raise TypeError("expects no stream with arrays of JAX, whose programs have their own, but got one: leave it out")
-    for name, array in zip(("q", "k", "v", "alibi_slopes", "sinks"), operands, strict=True):
+
+
+def _check_arrays(operands: dict[str, Any]) -> None:
+    """TypeError for arrays that are not JAX's."""
+    first = next(iter(operands))
+    for name, array in operands.items():
         if array is not None and not _frameworks.is_jax(array):
-            raise TypeError(f"expects {name} to be an array of JAX, as q is, but got {_frameworks.describe_type(array)}")
+            raise TypeError(f"expects {name} to be an array of JAX, as {first} is, but got {_frameworks.describe_type(array)}")
+
+
+def attention(operands: dict[str, Any], options: dict[str, Any], *, return_lse: bool, out: Any, stream: int | None) -> Any:
+    """What `attune_mlir.attention` does with arrays of JAX; `operands` are q, k, v, slopes and sinks."""
+    _check_places(out, stream)
+    _check_arrays(operands)
     window, softcap, scale = _attention.check_options(options["window"], options["softcap"], options["scale"], options["layout"])
-    if options["chip"] is not None:
-        _devices.check_chip(options["chip"], "chip")
     form = _Form(bool(options["causal"]), window, softcap, scale, options["layout"], options["chip"])
-    return _make(form, bool(return_lse))(*operands)
+    return _make(form, bool(return_lse))(*operands.values())
+
+
+@functools.cache
+def _make_other(name: str, text: str, is_packed: bool) -> Callable[..., Any]:
+    """A function of operands by their names, with options as JSON. Where that `is_packed`, results have a batch of 1 in front."""
+    options = json.loads(text)
+    no_gradients = f"expects {name} of arrays of JAX without gradients, for which attune_mlir has no kernel: use jax.lax.stop_gradient"
+
+    def compute(operands: dict[str, Any]) -> tuple[Any, ...]:
+        found = _call(name, operands, **options)
+        return tuple(x[0] for x in found) if is_packed else found
+
+    return jax.jit(_refuse_gradients(compute, no_gradients))  # type: ignore[no-any-return]
+
+
+def call(
+    name: str,
+    operands: dict[str, Any],
+    options: dict[str, Any],
+    *,
+    out: Any,
+    stream: int | None,
+    check: bool = False,
+    is_packed: bool = False,
+) -> Any:
+    """What the function `name` of attune_mlir does with arrays of JAX, which are its arguments by name.
+
+    With `check`, integers are looked at before. It `is_packed` where sequences lie one behind the other.
+    """
+    _check_places(out, stream)
+    _check_arrays(operands)
+    if "window" in options:
+        window, softcap, scale = _attention.check_options(options["window"], options["softcap"], options["scale"], "bshd")
+        options = {**options, "window": window, "softcap": softcap, "scale": scale}
+    if check:
+        if any(isinstance(array, jax.core.Tracer) for array in operands.values()):
+            raise TypeError("expects check for arrays that are there, but got what a function of JAX is traced with: leave it out")
+        _trace(name, {name: array for name, array in operands.items() if array is not None}, {**options, "check": True})
+    found = _make_other(name, json.dumps(options, sort_keys=True), is_packed)(operands)
+    return found if options["return_lse"] else found[0]

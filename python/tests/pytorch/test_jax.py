@@ -5,12 +5,14 @@ import concurrent.futures
 import os
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
 from conftest import make_inputs, reference
 
 import attune_mlir as attune
+from attune_mlir import _frameworks
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -223,14 +225,6 @@ def test_within_shard_map():
     check(sharded(*(jax.device_put(x, jax.NamedSharding(mesh, spec)) for x in inputs)), compute(*inputs, causal=True)[0])
 
 
-def test_results_of_8_bits():
-    inputs, scales = make_inputs(seq_q=5, seq_k=40), np.float32([0.01, 0.1])
-    out = attune.attention(*map(jnp.asarray, inputs), out_dtype="float8_e4m3fn", out_descale=jnp.asarray(scales))
-    assert isinstance(out, jax.Array) and out.dtype == jnp.float8_e4m3fn
-    expected = attune.attention(*inputs, out_dtype="float8_e4m3fn", out_descale=scales)
-    np.testing.assert_array_equal(np.asarray(out).view(np.uint8), expected.view(np.uint8))
-
-
 def test_errors():
     """They are those of other arrays, and raised while JAX traces; what a kernel says comes through XLA."""
     q, k, v = make()
@@ -263,5 +257,19 @@ def test_what_cannot_be():
         jax.grad(lambda q: jax.grad(lambda q: attune.attention(q, k, v).astype("float32").sum())(q).astype("float32").sum())(q)
     with pytest.raises(TypeError, match="can't apply forward-mode"):
         jax.jvp(lambda q: attune.attention(q, k, v), (q,), (q,))
-    with pytest.raises(TypeError, match=r"expects q to be an array, but got what a function of JAX is traced with: .*pure_callback"):
-        jax.jit(lambda *x: attune.attention(*x, out_dtype="float8_e4m3fn"))(q, k, v)
+    # What has no custom call takes arrays on the CPU that are there.
+    with pytest.raises(TypeError, match=r"expects x to be an array, but got what a function of JAX is traced with: .*pure_callback"):
+        jax.jit(attune.quantize)(k)
+    found, expected = attune.quantize(k), attune.quantize(np.asarray(k))
+    for one, other in zip(found, expected, strict=True):
+        assert isinstance(one, jax.Array)
+        np.testing.assert_array_equal(np.asarray(one).view(np.uint8), other.view(np.uint8))
+
+    class Device:
+        platform = "gpu"
+
+        def __str__(self):
+            return "cuda:0"
+
+    with pytest.raises(TypeError, match=r"expects arrays of JAX on the CPU, but got one on cuda:0: .*torch.from_dlpack\(array\)"):
+        _frameworks.FRAMEWORKS["jax"].empty(types.SimpleNamespace(devices=lambda: {Device()}), (2,), "float32")

@@ -70,7 +70,7 @@ API = structure(
 
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = c_void_p, [ctypes.py_object, c_char_p]
-_TYPES = {"float16": 10, "float32": 11, "bfloat16": 16}
+_TYPES = {"float16": 10, "float32": 11, "int32": 4}
 
 
 class XLA:
@@ -245,6 +245,17 @@ def test_counters(driver, seen, monkeypatch):
     assert xla.call(_FORWARD, inputs, results) is None and len(seen) == 2
     monkeypatch.setenv("FAKE_DRIVER_FAULT", "cuStreamGetCaptureInfo")
     assert "expects a driver that says whether a stream is captured" in xla.call(_FORWARD, inputs, results)
+
+
+def test_decode(driver, seen, capfd):
+    """Integers are operands like others."""
+    xla = XLA()
+    q, k, v = make_inputs(batch=2, heads=4, kv_heads=2, seq_q=1, seq_k=300)
+    text = json.dumps({"call": "decode", "given": ["q", "k_cache", "v_cache", "cache_seqlens", "sinks"], "return_lse": True})
+    operands = [q, k, v, np.int32([300, 17]), np.ones(4, np.float32)]
+    for _ in range(3):
+        assert xla.call(text, operands, make_results(q)) is None and len(seen) == 1
+    assert find_streams(capfd.readouterr().err) == ["4660"] * 3
 
 
 def test_device_is_xla_s(driver, monkeypatch):
