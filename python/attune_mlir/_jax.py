@@ -152,6 +152,8 @@ class _Form:
 
 
 _OPERANDS = (*_gradients.PARTS, _operands.name_slopes(), "sinks")
+#: Of packed sequences, and which arguments of `varlen` they are.
+_CLAUSES = {"query_starts": "cu_seqlens_q", "key_starts": "cu_seqlens_k", "key_lengths": "seqused_k"}
 _SAVED = tuple(field.name for field in dataclasses.fields(_gradients.Saved))
 
 
@@ -166,6 +168,11 @@ def _run_gradients(call: Call, wanted: Sequence[bool], **options: Any) -> None:
     _attention.compute_gradients(
         (q, k, v, slopes, sinks), saved, (of_q, of_k, of_v, of_slopes), deterministic=False, known=call.learn, **options
     )
+
+
+def _run_varlen_gradients(call: Call, wanted: Sequence[bool], longest: Sequence[int | None], batch_invariant: bool, **options: Any) -> None:
+    packed = _serving.Packed({clause: call.operands.get(clause) for clause in _CLAUSES}, (longest[0], longest[1]), batch_invariant)
+    _run_gradients(call, wanted, packed=packed, layout="bshd", **options)
 
 
 def _run_decode(call: Call, **options: Any) -> None:
@@ -190,6 +197,7 @@ _CALLS: dict[str, Callable[..., None]] = {
     "attention_gradients": _run_gradients,
     "decode": _run_decode,
     "varlen": _run_varlen,
+    "varlen_gradients": _run_varlen_gradients,
     "merge": _run_merge,
 }
 
@@ -222,6 +230,9 @@ def _call(name: str, operands: dict[str, Any], **options: Any) -> tuple[Any, ...
     kinds: dict[str, Any] = {"vma": varying} if varying else {}
     types = [jax.ShapeDtypeStruct(shape, dtype, **kinds) for shape, dtype in _trace(name, operands, options)]
     return tuple(jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")(*operands.values(), does=text))
+
+
+_NO_SECOND = "expects first derivatives of attention alone, but got a second one, for which attune_mlir has no kernel"
 
 
 def _refuse_gradients(function: Callable[..., Any], text: str) -> Any:
@@ -280,18 +291,20 @@ def _make_backward(form: _Form, wanted: tuple[bool, ...]) -> Callable[..., tuple
         return _call("attention_gradients", dict(zip(names, arrays, strict=True)), wanted=wanted, **vars(form))
 
     mapped = _map(backward, len(names) - 1, is_apart=wanted[-1])
-    text = "expects first derivatives of attention alone, but got a second one, for which attune_mlir has no kernel"
-    return _refuse_gradients(mapped, text)  # type: ignore[no-any-return]
+    return _refuse_gradients(mapped, _NO_SECOND)  # type: ignore[no-any-return]
 
 
 def _differentiate_sinks(sinks: Any, out: Any, lse: Any, out_grad: Any, lse_grad: Any, layout: str) -> Any:
-    """The gradient of the sinks: -sum exp(sink - lse) * (out_grad · out - lse_grad), by heads."""
+    """The gradient of the sinks: -sum exp(sink - lse) * (out_grad · out - lse_grad), by heads.
+
+    What is behind the last one of packed sequences saw no sink, and has an LSE of -inf.
+    """
     deltas = (out_grad.astype(jnp.float32) * out).sum(-1)
     if layout == "bshd":
         deltas = deltas.swapaxes(1, 2)
     if lse_grad is not None:
         deltas = deltas - lse_grad
-    return -(jnp.exp(sinks[:, None] - lse) * deltas).sum((0, 2))
+    return -jnp.where(lse > -jnp.inf, jnp.exp(sinks[:, None] - lse) * deltas, 0).sum((0, 2))
 
 
 @jax.tree_util.register_static
@@ -302,8 +315,13 @@ class _Wanted:
     of: tuple[bool, ...]
 
 
-def _find_gradients(form: _Form, saved: tuple[Any, ...], gradients: tuple[Any, Any]) -> tuple[Any, ...]:
-    """Those of q, k, v, slopes and sinks; None where they are not wanted."""
+def _find_gradients(
+    layout: str, make_backward: Callable[[tuple[bool, ...]], Callable[..., Any]], saved: tuple[Any, ...], gradients: tuple[Any, Any]
+) -> tuple[Any, ...]:
+    """Those of q, k, v, slopes and sinks; None where they are not wanted.
+
+    `make_backward` makes what gives those that are wanted of all but sinks, of q, k, v, what is saved, and slopes.
+    """
     wanted, operands, out, lse = saved
     *parts, slopes, sinks = operands
     out_grad, lse_grad = gradients
@@ -314,11 +332,11 @@ def _find_gradients(form: _Form, saved: tuple[Any, ...], gradients: tuple[Any, A
     *of_kernel, of_sinks = wanted.of
     found: list[Any] = [None] * len(wanted.of)
     if of_sinks:
-        found[-1] = _differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout)
+        found[-1] = _differentiate_sinks(sinks, out, lse, out_grad, lse_grad, layout)
     if not (parts[0].size and parts[1].size):
         made = iter([jnp.zeros_like(x) for x, is_wanted in zip(operands, of_kernel, strict=False) if is_wanted])
     elif any(of_kernel):
-        made = iter(_make_backward(form, tuple(of_kernel))(*parts, out, lse, out_grad, lse_grad, slopes))
+        made = iter(make_backward(tuple(of_kernel))(*parts, out, lse, out_grad, lse_grad, slopes))
     found[:-1] = [next(made) if is_wanted else None for is_wanted in of_kernel]
     return tuple(found)
 
@@ -339,7 +357,7 @@ def _make(form: _Form, return_lse: bool) -> Callable[..., Any]:
 
     def differentiate(saved: Any, gradients: Any) -> Any:
         with_lse = gradients if return_lse else (gradients, SymbolicZero(saved[3]))
-        return _find_gradients(form, saved, with_lse)
+        return _find_gradients(form.layout, functools.partial(_make_backward, form), saved, with_lse)
 
     function: Any = jax.custom_vjp(compute)
     function.defvjp(compute_and_save, differentiate, symbolic_zeros=True)
@@ -383,6 +401,61 @@ def _make_other(name: str, text: str, is_packed: bool) -> Callable[..., Any]:
     return jax.jit(_refuse_gradients(compute, no_gradients))  # type: ignore[no-any-return]
 
 
+_LEARNED = ("q", "k", "v", "alibi_slopes", "sinks")
+
+
+@functools.cache
+def _make_varlen(text: str) -> Callable[..., Any]:
+    """`varlen` with its gradients, as `_make_other` has it."""
+    options = json.loads(text)
+    return_lse = options["return_lse"]
+    text_with_lse = json.dumps({**options, "return_lse": True}, sort_keys=True)
+    kept = {name: options[name] for name in ("causal", "window", "softcap", "scale", "batch_invariant", "chip")}
+    kept["longest"] = (options["max_seqlen_q"], options["max_seqlen_k"])
+
+    def compute(operands: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(x[0] for x in _call("varlen", operands, **options))
+
+    def compute_and_save(operands: dict[str, Any]) -> Any:
+        values = {name: None if one is None else one.value for name, one in operands.items()}
+        out, lse = _make_varlen(text_with_lse)(values)
+        wanted = _Wanted(tuple(operands[name] is not None and operands[name].perturbed for name in _LEARNED))
+        return (out, lse) if return_lse else (out,), (wanted, values, out, lse)
+
+    def differentiate(saved: Any, gradients: Any) -> Any:
+        wanted, values, out, lse = saved
+        integers = [values[name] for name in _CLAUSES.values()]
+
+        def make_backward(wanted: tuple[bool, ...]) -> Callable[..., Any]:
+            names = (*_gradients.PARTS, *_SAVED, _operands.name_slopes(), *_CLAUSES)
+
+            def backward(*arrays: Any) -> tuple[Any, ...]:
+                return _call("varlen_gradients", dict(zip(names, arrays, strict=True)), wanted=wanted, **kept)
+
+            return lambda *arrays: _refuse_gradients(backward, _NO_SECOND)(*arrays, *integers)
+
+        rows = [values[name] if number > 2 else values[name][None] for number, name in enumerate(_LEARNED)]
+        given = [x if isinstance(x, SymbolicZero) else x[None] for x in (*gradients, *[SymbolicZero(lse)] * (not return_lse))]
+        found = _find_gradients("bshd", make_backward, (wanted, rows, out[None], lse[None]), (given[0], given[1]))
+        made = dict(zip(_LEARNED, found, strict=True))
+        return ({name: made[name][0] if name in "qkv" and made[name] is not None else made.get(name) for name in values},)
+
+    function: Any = jax.custom_vjp(compute)
+    function.defvjp(compute_and_save, differentiate, symbolic_zeros=True)
+    return jax.jit(function)  # type: ignore[no-any-return]
+
+
+def _choose(name: str, operands: dict[str, Any], text: str, is_packed: bool) -> Callable[..., Any]:
+    """The function, with gradients where there are kernels for these."""
+    options = json.loads(text)
+    parts = [operands.get(part) for part in "qkv"]
+    given = {part for part, array in operands.items() if array is not None}
+    is_plain = given <= {*_LEARNED, *_CLAUSES.values()} and all(options.get(part) is None for part in ("latent", "weights", "out_dtype"))
+    if name == "varlen" and is_plain and all(part is not None and part.dtype.itemsize == 2 for part in parts):
+        return _make_varlen(text)
+    return _make_other(name, text, is_packed)
+
+
 def call(
     name: str,
     operands: dict[str, Any],
@@ -406,5 +479,5 @@ def call(
         if any(isinstance(array, jax.core.Tracer) for array in operands.values()):
             raise TypeError("expects check for arrays that are there, but got what a function of JAX is traced with: leave it out")
         _trace(name, {name: array for name, array in operands.items() if array is not None}, {**options, "check": True})
-    found = _make_other(name, json.dumps(options, sort_keys=True), is_packed)(operands)
+    found = _choose(name, operands, json.dumps(options, sort_keys=True), is_packed)(operands)
     return found if options["return_lse"] else found[0]

@@ -232,6 +232,21 @@ def test_gradients(driver, seen, capfd, slopes):
     assert xla.call(text, operands, results) == "no memory is left"
 
 
+def test_packed_gradients(driver, seen):
+    """Starts of sequences are read again."""
+    xla = XLA()
+    inputs = make_inputs(seq_q=128, heads=2)
+    saved = [np.empty_like(inputs[0]), np.empty((1, 2, 128), np.float32), np.empty_like(inputs[0])]
+    starts = np.int32([0, 100, 128])
+    options = {"wanted": [True, True, True, False], "longest": [100, None], "batch_invariant": False}
+    form = {"causal": True, "window": None, "softcap": None, "scale": None, "chip": None}
+    names = ["query", "key", "value", "output", "lse", "output_grad", "query_starts", "key_starts"]
+    text = json.dumps({"call": "varlen_gradients", "given": names, **form, **options})
+    for _ in range(2):
+        assert xla.call(text, [*inputs, *saved, starts, starts.copy()], [np.empty_like(array) for array in inputs]) is None
+        assert len(seen) == 1
+
+
 def test_counters(driver, seen, monkeypatch):
     """Memory that kernels leave zero is the stream's, and not XLA's; while a graph is captured, Python looks for some."""
     xla = XLA()

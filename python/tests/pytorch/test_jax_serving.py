@@ -7,6 +7,9 @@ import pytest
 import attune_mlir as attune
 
 jax = pytest.importorskip("jax")
+from jax_oracle import check as check_near  # noqa: E402
+from jax_oracle import compute  # noqa: E402
+
 ml_dtypes = pytest.importorskip("ml_dtypes")
 jnp = jax.numpy
 
@@ -39,6 +42,36 @@ _PAGES = make(2, 1, 4, 64), make(10, 16, 2, 64, seed=1), make(10, 16, 2, 64, see
 )
 def test_varlen(options):
     check(lambda *x: attune.varlen(*x, 39, np.int64(40), **options), *_PACKED)
+
+
+@pytest.mark.parametrize("has_learned", [False, True])
+def test_varlen_gradients(has_learned):
+    """Those of each sequence, also through the LSE; sequences use less keys than there are, and rows behind the last one have none."""
+    q, k, v = (jnp.asarray(np.concatenate([array, array[:5]])) for array in _PACKED[:3])
+    used, begins, ends = [35, 20, 29], _STARTS, _KEYS
+    options = {"causal": has_learned, "softcap": None if has_learned else 8.0}
+    learned = {"alibi_slopes": jnp.asarray([0.5, 0.25, 0.125, 1.0]), "sinks": jnp.asarray([0.5, -1.0, 0.0, 2.0])} if has_learned else {}
+
+    def sum_up(out, lse):
+        return (out.astype("float32") ** 2).sum() + jnp.sin(lse).sum()
+
+    def loss(q, k, v, learned):
+        out, lse = attune.varlen(q, k, v, begins_, ends_, 39, 40, seqused_k=used_, **learned, **options, return_lse=True)
+        return sum_up(out[:70], lse[:, :70])
+
+    def loss_of_each(q, k, v, learned):
+        total = 0.0
+        for number, count in enumerate(used):
+            queries, keys = slice(begins[number], begins[number + 1]), slice(ends[number], ends[number] + count)
+            total += sum_up(*compute(q[None, queries], k[None, keys], v[None, keys], **learned, **options))
+        return total
+
+    begins_, ends_, used_ = jnp.asarray(begins), jnp.asarray(ends), jnp.asarray(used, "int32")
+    found = jax.jit(jax.grad(loss, (0, 1, 2, 3)))(q, k, v, learned)
+    check_near(found, jax.grad(loss_of_each, (0, 1, 2, 3))(q, k, v, learned), 5e-3)
+    assert not found[0][70:].any()
+    alone = jax.grad(lambda v: attune.varlen(q, k, v, begins_, ends_).astype("float32").sum())(v)
+    assert alone.shape == v.shape and alone.any()
 
 
 def test_varlen_in_pages():
