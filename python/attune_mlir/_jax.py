@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero
 
-from . import _attention, _devices, _frameworks, _gradients, _merge, _native, _operands, _serving
+from . import _attention, _devices, _frameworks, _gradients, _known, _merge, _native, _operands, _quantize, _serving
 
 _TARGET = "attune_mlir"
 #: Platforms of XLA, and DLPack's types of their devices.
@@ -37,8 +37,9 @@ _FLOAT8_CODES = {"float8_e4m3fn": 10, "float8_e4m3fnuz": 11, "float8_e5m2": 12, 
 def _describe(shape: Sequence[int], dtype: Any) -> _native.Tensor:
     """What stands for an array of this type and shape, on no device."""
     name = str(dtype)
-    code = _FLOAT8_CODES.get(name, _CODES.get(name.rstrip("0123456789"), 3))
-    return _native.Tensor.from_memory(0, list(shape), code, 8 * dtype.itemsize, 0, 0)
+    kind = name.rstrip("0123456789")
+    bits = int(name[len(kind) :] or 8 * dtype.itemsize)
+    return _native.Tensor.from_memory(0, list(shape), _FLOAT8_CODES.get(name, _CODES.get(kind, 3)), bits, 0, 0)
 
 
 class Array:
@@ -191,6 +192,11 @@ def _run_merge(call: Call, **options: Any) -> None:
     _merge.merge(outputs, lses, **options)
 
 
+def _run_quantize(call: Call, flags: Sequence[bool], **options: Any) -> None:
+    x, (smooth, rotate, zeros) = call.operands["x"], flags
+    _quantize.compute(x, flags=(smooth, rotate, zeros), **options, stream=None, attempt=_known.Attempt("quantize", (), {"x": x}))
+
+
 #: By name; each has the options of its calls, and hands out results as it asks for them.
 _CALLS: dict[str, Callable[..., None]] = {
     "attention": _run_attention,
@@ -199,6 +205,7 @@ _CALLS: dict[str, Callable[..., None]] = {
     "varlen": _run_varlen,
     "varlen_gradients": _run_varlen_gradients,
     "merge": _run_merge,
+    "quantize": _run_quantize,
 }
 
 
@@ -372,11 +379,11 @@ def _check_places(out: Any, stream: int | None) -> None:
 
 
 def _check_arrays(operands: dict[str, Any]) -> None:
-    """TypeError for arrays that are not JAX's."""
+    """TypeError for arrays that JAX does not take."""
     first = next(iter(operands))
     for name, array in operands.items():
-        if array is not None and not _frameworks.is_jax(array):
-            raise TypeError(f"expects {name} to be an array of JAX, as {first} is, but got {_frameworks.describe_type(array)}")
+        if array is not None and not _frameworks.is_jax(array) and type(array).__module__.partition(".")[0] != "numpy":
+            raise TypeError(f"expects {name} to be an array of JAX, as {first} is, or NumPy, but got {_frameworks.describe_type(array)}")
 
 
 def attention(operands: dict[str, Any], options: dict[str, Any], *, return_lse: bool, out: Any, stream: int | None) -> Any:
@@ -480,4 +487,4 @@ def call(
             raise TypeError("expects check for arrays that are there, but got what a function of JAX is traced with: leave it out")
         _trace(name, {name: array for name, array in operands.items() if array is not None}, {**options, "check": True})
     found = _choose(name, operands, json.dumps(options, sort_keys=True), is_packed)(operands)
-    return found if options["return_lse"] else found[0]
+    return found if options.get("return_lse", True) else found[0]

@@ -126,6 +126,12 @@ def test_merge():
     check(lambda a, b, c, d: attune.merge([a, b], [c, d]), *(x[0] for x in (*parts, *logs)))
 
 
+@pytest.mark.parametrize("options", [{}, {"dtype": "uint8", "zeros": True, "scale_rows": 8}, {"dtype": "int8", "scale_rows": None}])
+@pytest.mark.parametrize("shape", [(2, 20, 4, 64), (20, 4, 64)])
+def test_quantize(options, shape):
+    check(lambda x: attune.quantize(x, smooth=True, rotate=True, **options), make(*shape))
+
+
 def test_vmap():
     """One by one."""
     q, k, v, lengths, table = _PAGES
@@ -144,8 +150,8 @@ def test_errors():
             call(q, k, v[:5], lengths, block_table=table)
     with pytest.raises(TypeError, match="expects out to be a writable array, but arrays of JAX are not"):
         attune.decode(q, k, v, lengths, block_table=table, out=q)
-    with pytest.raises(TypeError, match=r"expects lses\[1\] to be an array of JAX, as outputs\[0\] is, but got numpy.ndarray"):
-        attune.merge([q, q], [jnp.zeros((2, 4, 1)), np.zeros((2, 4, 1))])
+    with pytest.raises(TypeError, match=r"expects lses\[1\] to be an array of JAX, as outputs\[0\] is, or NumPy, but got int"):
+        attune.merge([q, q], [jnp.zeros((2, 4, 1)), 3])
     with pytest.raises(NotImplementedError, match="expects decode of arrays of JAX without gradients"):
         jax.grad(lambda q: attune.decode(q, k, v, lengths, block_table=table).sum())(q)
     with pytest.raises(TypeError, match="expects max_seqlen_q to be an integer or None"):
