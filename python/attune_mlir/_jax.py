@@ -232,11 +232,11 @@ def _call(name: str, operands: dict[str, Any], **options: Any) -> tuple[Any, ...
     """The results of a custom call. Operands that are None are left out."""
     operands = {name: array for name, array in operands.items() if array is not None}
     text = json.dumps({"call": name, "given": list(operands), **options}, sort_keys=True, separators=(",", ":"))
+    types = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in _trace(name, operands, options)]
+    results = jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")(*operands.values(), does=text)
     # Within jax.shard_map, results differ between devices where operands do.
-    varying: frozenset[Any] = frozenset().union(*(getattr(jax.typeof(array), "vma", ()) for array in operands.values()))
-    kinds: dict[str, Any] = {"vma": varying} if varying else {}
-    types = [jax.ShapeDtypeStruct(shape, dtype, **kinds) for shape, dtype in _trace(name, operands, options)]
-    return tuple(jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")(*operands.values(), does=text))
+    varying = sorted(set().union(*(jax.typeof(array).manual_axis_type.varying for array in operands.values())))
+    return tuple(jax.lax.pcast(result, tuple(varying), to="varying") for result in results)
 
 
 _NO_SECOND = "expects first derivatives of attention alone, but got a second one, for which attune_mlir has no kernel"
@@ -273,8 +273,9 @@ def _map(function: Callable[..., tuple[Any, ...]], num_folded: int, is_apart: bo
                 continue
             whole = array if flag else jnp.broadcast_to(array, (size, *array.shape))
             folded.append(whole.reshape(size * whole.shape[1], *whole.shape[2:]))
+        batch = arrays[0].shape[int(is_mapped[0])]
         found = mapped(*folded, *arrays[num_folded:])
-        return tuple(x.reshape(size, x.shape[0] // size, *x.shape[1:]) for x in found), (True,) * len(found)
+        return tuple(x.reshape(size, batch, *x.shape[1:]) for x in found), (True,) * len(found)
 
     return mapped  # type: ignore[no-any-return]
 

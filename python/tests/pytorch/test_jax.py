@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import os
+import pathlib
 import subprocess
 import sys
 import types
@@ -133,9 +134,22 @@ def test_vmap():
     check(of_slopes(attune.attention), of_slopes(plain), 5e-3)
 
 
+def test_within_scan():
+    """Steps that follow each other, whose results are computed anew for gradients."""
+    q, k, v = make(heads=2, kv_heads=2, seq_q=20, seq_k=20)
+
+    def differentiate(function):
+        step = jax.checkpoint(lambda x, scale: (function(x * scale, k, v, causal=True).astype(x.dtype), None))
+        return jax.grad(lambda q: (jax.lax.scan(step, q, jnp.asarray([1.0, 0.5, 2.0], q.dtype))[0].astype("float32") ** 2).sum())(q)
+
+    check(differentiate(attune.attention), differentiate(lambda *x, **y: compute(*x, **y)[0]), 1e-2)
+
+
 def test_zero_size():
     q, k, v = make()
     assert attune.attention(q[:, :0], k, v).shape == (2, 0, 4, 64)
+    assert jax.vmap(lambda q: attune.attention(q, k, v))(jnp.zeros((3, 2, 0, 4, 64), "float16")).shape == (3, 2, 0, 4, 64)
+    assert jax.vmap(lambda q: attune.attention(q, k[:0], v[:0]))(jnp.zeros((3, 0, 5, 4, 64), "float16")).shape == (3, 0, 5, 4, 64)
     out, lse = attune.attention(q, k[:, :0], v[:, :0], return_lse=True)
     assert not out.any() and (lse == -jnp.inf).all()
     for gradient in jax.grad(lambda *x: attune.attention(*x).sum(), (0, 1, 2))(q, k[:, :0], v[:, :0]):
@@ -189,13 +203,38 @@ def test_threads():
             check(task.result(), compute(*inputs, softcap=softcap)[0])
 
 
-def test_within_shard_map():
-    """Each device computes its heads; what a device has alone stays so."""
-    inputs = make(heads=4, kv_heads=2)
-    mesh = jax.make_mesh((1,), ("heads",), axis_types=(jax.sharding.AxisType.Explicit,))
-    spec = jax.sharding.PartitionSpec(None, None, "heads")
-    sharded = jax.jit(jax.shard_map(lambda *x: attune.attention(*x, causal=True), mesh=mesh, in_specs=(spec,) * 3, out_specs=spec))
-    check(sharded(*(jax.device_put(x, jax.NamedSharding(mesh, spec)) for x in inputs)), compute(*inputs, causal=True)[0])
+_DEVICES = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import jax, jax.numpy as jnp
+from jax_oracle import check, compute
+import attune_mlir as attune
+
+random = [jax.random.normal(jax.random.key(seed), (2, 30, 4, 64), "float16") for seed in range(3)]
+mesh, spec = jax.make_mesh((2,), ("heads",), axis_types=(jax.sharding.AxisType.Auto,)), jax.sharding.PartitionSpec(None, None, "heads")
+spread = [jax.device_put(x, jax.NamedSharding(mesh, spec)) for x in random]
+sharded = jax.shard_map(lambda *x: attune.attention(*x, causal=True), mesh=mesh, in_specs=(spec,) * 3, out_specs=spec)
+for function in (sharded, lambda *x: attune.attention(*x, causal=True)):
+    def loss(*x, function=function):
+        out = function(*x)
+        return (out.astype("float32") ** 2).sum(), out
+    def expect(*x):
+        out = compute(*x, causal=True)[0]
+        return (out ** 2).sum(), out
+    found = jax.jit(jax.grad(loss, (0, 1, 2), has_aux=True))(*spread)
+    check(found, jax.grad(expect, (0, 1, 2), has_aux=True)(*random), 5e-3)
+    assert function is not sharded or found[1].sharding.spec == spec
+second = [jax.device_put(x, jax.devices()[1]) for x in random]
+assert attune.attention(*second).devices() == {jax.devices()[1]}
+"""
+
+
+def test_two_devices():
+    """Within jax.shard_map each computes its heads; without, XLA gathers them."""
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    command = [sys.executable, "-c", _DEVICES, str(pathlib.Path(__file__).parent)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
 
 
 def test_errors():
