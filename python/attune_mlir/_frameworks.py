@@ -101,7 +101,7 @@ class CuPy(_Same):
 
 
 class Jax(NumPy):
-    """Arrays of JAX. Nobody writes these: results are NumPy's until the kernel has ended, which then gives them away."""
+    """Arrays of JAX where no program of XLA's is made. Nobody writes these: results are NumPy's until the kernel has ended."""
 
     def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
         (device,) = like.devices()

@@ -453,8 +453,49 @@ def _make_varlen(text: str) -> Callable[..., Any]:
     return jax.jit(function)  # type: ignore[no-any-return]
 
 
+@functools.cache
+def _make_merge(text: str, is_packed: bool) -> Callable[..., Any]:
+    """`merge` with its gradients, as `_make_other` has it.
+
+    Those of output i are w = exp(lse_i - lse) of those of the result; of lse_i, w (out_grad · (out_i - out) + lse_grad).
+    """
+    options = json.loads(text)
+    text_with_lse = json.dumps({**options, "return_lse": True}, sort_keys=True)
+    rows_first = options["layout"] == "bshd"
+
+    def swap(of_heads: Any) -> Any:
+        return of_heads.swapaxes(-1, -2) if rows_first else of_heads
+
+    def compute(operands: dict[str, Any]) -> tuple[Any, ...]:
+        found = _call("merge", operands, **options)
+        return tuple(x[0] for x in found) if is_packed else found
+
+    def compute_and_save(operands: dict[str, Any]) -> Any:
+        out, lse = _make_merge(text_with_lse, is_packed)(operands)
+        return (out, lse) if options["return_lse"] else (out,), (operands, out, lse)
+
+    def differentiate(saved: Any, gradients: Any) -> Any:
+        operands, out, lse = saved
+        wide, made = gradients[0].astype(jnp.float32), {}
+        for number in range(len(operands) // 2):
+            part, log = operands[f"outputs[{number}]"], operands[f"lses[{number}]"]
+            # A part without keys has none, whatever its output holds; nor has a query without keys.
+            weights = jnp.exp(jnp.where(log > -jnp.inf, log - lse, -jnp.inf))
+            of_rows = swap(weights)[..., None]
+            made[f"outputs[{number}]"] = (of_rows * wide).astype(part.dtype)
+            moved = jnp.where(of_rows > 0, part.astype(jnp.float32) - out.astype(jnp.float32), 0)
+            made[f"lses[{number}]"] = weights * (swap((wide * moved).sum(-1)) + (gradients[1] if options["return_lse"] else 0))
+        return (made,)
+
+    function: Any = jax.custom_vjp(compute)
+    function.defvjp(compute_and_save, differentiate)
+    return jax.jit(function)  # type: ignore[no-any-return]
+
+
 def _choose(name: str, operands: dict[str, Any], text: str, is_packed: bool) -> Callable[..., Any]:
     """The function, with gradients where there are kernels for these."""
+    if name == "merge":
+        return _make_merge(text, is_packed)
     options = json.loads(text)
     parts = [operands.get(part) for part in "qkv"]
     given = {part for part, array in operands.items() if array is not None}

@@ -126,6 +126,32 @@ def test_merge():
     check(lambda a, b, c, d: attune.merge([a, b], [c, d]), *(x[0] for x in (*parts, *logs)))
 
 
+@pytest.mark.parametrize("layout", ["bshd", "bhsd"])
+def test_merge_gradients(layout):
+    """Those of attention over parts of the keys are those over all, also through the LSE; a part without keys has none."""
+    q, k, v = (jnp.asarray(make(2, length, 4, 64, seed=length)) for length in (12, 31, 32))
+    k = jnp.concatenate([k, k[:, :1]], axis=1)
+    if layout == "bhsd":
+        q, k, v = (x.swapaxes(1, 2) for x in (q, k, v))
+    axis = layout.index("s")
+
+    def loss(out, lse):
+        return (out.astype("float32") ** 2).sum() + jnp.sin(lse).sum()
+
+    def merged(q, k, v):
+        parts = [jnp.split(x, [20, 20], axis=axis) for x in (k, v)]
+        found = [attune.attention(q, *part, layout=layout, return_lse=True) for part in zip(*parts, strict=True)]
+        return loss(*attune.merge(*zip(*found, strict=True), layout=layout, return_lse=True))
+
+    found = jax.jit(jax.grad(merged, (0, 1, 2)))(q, k, v)
+    check_near(found, jax.grad(lambda *x: loss(*compute(*x, layout=layout)), (0, 1, 2))(q, k, v), 5e-3)
+    if layout == "bshd":
+        rows = [q[0], q[0] * 2, *(jnp.zeros((4, 12)) for _ in range(2))]
+        packed = jax.grad(lambda *x: attune.merge(x[:2], x[2:]).astype("float32").sum(), (0, 1, 2, 3))(*rows)
+        check_near(packed[:2], (jnp.full((12, 4, 64), 0.5),) * 2)
+        check_near(packed[2:], tuple(s * 0.25 * q[0].astype("float32").sum(-1).T for s in (-1, 1)), 5e-3)
+
+
 @pytest.mark.parametrize("options", [{}, {"dtype": "uint8", "zeros": True, "scale_rows": 8}, {"dtype": "int8", "scale_rows": None}])
 @pytest.mark.parametrize("shape", [(2, 20, 4, 64), (20, 4, 64)])
 def test_quantize(options, shape):
