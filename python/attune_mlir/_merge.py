@@ -105,7 +105,7 @@ def merge(
     A part whose LSE is -inf has no keys, and adds nothing whatever its output holds. A query that has no key in any part
     has the result 0 and the LSE -inf. Weights and sums are float32. Sinks belong to one part: each that has them counts them.
 
-    Gradients, which PyTorch's own operations compute, are those of outputs and LSEs. Errors are those of `attention`.
+    Gradients, which operations of PyTorch or JAX compute, are those of outputs and LSEs. Errors are those of `attention`.
     """
     outputs, lses = list(outputs), list(lses)
     if not outputs or len(outputs) != len(lses):
