@@ -376,8 +376,8 @@ def varlen(
     have the result 0. What the integers hold is not checked, and no access is outside of the arrays whatever it is;
     with `check` it is, which waits for a GPU, and ValueError names the sequence.
 
-    With tensors of PyTorch, or JAX, there are gradients, as of `attention`, of q, k and v of 16 bits that are packed, of alibi_slopes and sinks,
-    also through the LSE. Sequences may have any lengths then, too, and `seqused_k`. Rows behind the last sequence, or behind the keys
+    With tensors of PyTorch or arrays of JAX there are gradients, as of `attention`, of q, k and v of 16 bits that are packed, of
+    alibi_slopes and sinks, also through the LSE. Sequences may have any lengths then, too, and `seqused_k`. Rows behind the last sequence, or behind the keys
     that are used, have gradients of 0. Autocast casts q, k and v that are packed, but for those of 8 bits.
 
     Errors are those of `attention`; NotImplementedError names what has no gradients: `block_table`, `latent`, scales, 8 bits.

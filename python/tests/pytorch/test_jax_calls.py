@@ -162,6 +162,8 @@ def driver(monkeypatch):
     """The tests' driver, which tells what it does."""
     folder = os.environ.get("ATTUNE_FAKE_DRIVER")
     assert folder, "expects the folder of the tests' driver in ATTUNE_FAKE_DRIVER"
+    torch = pytest.importorskip("torch")
+    torch.cuda.is_available()  # PyTorch remembers that there is none, and so leaves the tests' driver alone
     ctypes.CDLL(os.path.join(folder, "libcuda.so.1"))  # found by its name from now on
     monkeypatch.setattr(_devices, "_devices", {})
     _native.forget_known()
