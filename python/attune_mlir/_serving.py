@@ -377,8 +377,9 @@ def varlen(
     with `check` it is, which waits for a GPU, and ValueError names the sequence.
 
     With tensors of PyTorch or arrays of JAX there are gradients, as of `attention`, of q, k and v of 16 bits that are packed, of
-    alibi_slopes and sinks, also through the LSE. Sequences may have any lengths then, too, and `seqused_k`. Rows behind the last sequence, or behind the keys
-    that are used, have gradients of 0. Autocast casts q, k and v that are packed, but for those of 8 bits.
+    alibi_slopes and sinks, also through the LSE. Sequences may have any lengths then, too, and `seqused_k`. Rows behind the last
+    sequence, or behind the keys that are used, have gradients of 0. PyTorch's autocast casts q, k and v that are packed, but for those
+    of 8 bits.
 
     Errors are those of `attention`; NotImplementedError names what has no gradients: `block_table`, `latent`, scales, 8 bits.
     """
