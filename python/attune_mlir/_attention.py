@@ -142,7 +142,7 @@ def attention(
     stream: int | None = None,
     chip: str | None = None,
 ) -> Any:
-    """softmax(mask(scale * q kᵀ)) v, for arrays of NumPy, PyTorch, CuPy and, on the CPU, JAX, where they are.
+    """softmax(mask(scale * q kᵀ)) v, for arrays of NumPy, PyTorch, CuPy and JAX, where they are.
 
     q             [batch, seq_q, heads, head_dim], float16 or bfloat16 (of ml_dtypes in NumPy)
     k, v          [batch, seq_k, kv_heads, head_dim]; heads is a multiple of kv_heads; v may have another head_dim
@@ -209,6 +209,12 @@ def attention(
         arrays = {"q": q, "k": k, "v": v}
         found, lse = _flex.compute(arrays, form, sinks=sinks, return_lse=bool(return_lse), chip=chip, out=out, stream=stream)
         return (found, lse) if return_lse else found
+    if _frameworks.is_jax(q):
+        from . import _jax
+
+        options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "layout": layout, "chip": chip}
+        operands = {"q": q, "k": k, "v": v, "alibi_slopes": alibi_slopes, "sinks": sinks}
+        return _jax.attention(operands, options, return_lse=return_lse, out=out, stream=stream)
     if _frameworks.is_torch(q):
         from . import _torch
 
@@ -410,8 +416,7 @@ def compute(
         lse = framework.empty(q, of_lse, "float32")
         outputs.append(_operands.make_output(lse, "lse", of_lse, "float32", place))
     if sizes.batch and sizes.seq_q:
-        device = _devices.get_device(*place, chip)
-        kernel = device.get_kernel(call.problem, call.bucket)
+        device, kernel = _devices.get_kernel(place, chip, call.problem, call.bucket)
         places = _devices.find_places(kernel)
         inputs = [call.inputs[name] for name in places if name in call.inputs]
         arguments, queue = _devices.run(device, kernel, [*inputs, *outputs], q, stream)
@@ -439,10 +444,9 @@ def compute_gradients(
     """
     read = read_call if packed is None else packed.read_call
     call = read(*arrays, return_lse=saved.lse_grad is not None, **options)
-    device = _devices.get_device(*call.place, chip)
     *of_parts, of_slopes = wanted
     others = (_operands.SLOPES_NUMBER,) * of_slopes
     problem = _gradients.Gradients(call.problem, (of_parts[0], of_parts[1], of_parts[2]), deterministic, others)
     integers = None if packed is None else packed.integers
-    found = _gradients.run(device, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known, integers)
+    found = _gradients.run(call.place, chip, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known, integers)
     return found if of_slopes else [*found, None]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import threading
@@ -20,6 +21,10 @@ class Problem(Hashable, Protocol):
 
     def make_module(self) -> _compiler.Module:
         """The problem in the attn dialect. CompileError where the dialect has no such problem."""
+
+
+class Traced(Exception):  # noqa: N818
+    """A call of what stands for arrays is as it should be, and has nothing to launch."""
 
 
 class Device:
@@ -106,6 +111,22 @@ def check_chip(chip: str, name: str) -> str:
     if chip not in _native.chips():
         raise ValueError(f"expects {name} to be one of {', '.join(_native.chips())}, but got '{chip}'")
     return chip
+
+
+def get_kernel(place: tuple[str, int], chip: str | None, problem: Problem, bucket: _schedules.Bucket) -> tuple[Device, _native.Kernel]:
+    """The device of a place and the kernel there. Traced where there is none, once the dialect has the problem."""
+    if place[0] != _frameworks.TRACED:
+        device = get_device(*place, chip)
+        return device, device.get_kernel(problem, bucket)
+    if chip is not None:
+        check_chip(chip, "chip")
+    _check(problem)
+    raise Traced
+
+
+@functools.cache
+def _check(problem: Problem) -> None:
+    problem.make_module()
 
 
 def get_device(kind: str, number: int, chip: str | None) -> Device:

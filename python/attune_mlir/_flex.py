@@ -361,14 +361,13 @@ def differentiate(
     operands = _read_operands(arrays, form, sinks)
     call = _read_call(operands, form, query, lse_grad is not None, attempt.identity, has_gradients=True)
     others = tuple(call.numbers[id(tensor)] for tensor in learned)
-    device = _devices.get_device(*call.place, chip)
 
     def learn(_: Any, __: Any, written: list[int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int) -> bool:
         attempt.learn(call, written, arguments, kernel, queue, list(kept))
         return True
 
     problem = _gradients.Gradients(call.problem, *kind, others)
-    first, rest = (found := _gradients.run(device, problem, call.bucket, call.inputs, saved, parts, learn))[:3], found[3:]
+    first, rest = (found := _gradients.run(call.place, chip, problem, call.bucket, call.inputs, saved, parts, learn))[:3], found[3:]
     return *first, sinks_grad, *(x.to(like) for x, like in zip(rest, learned, strict=True))
 
 

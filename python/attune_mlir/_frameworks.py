@@ -25,8 +25,10 @@ _NARROW_SET = _FLOAT8_SET | {"int8", "uint8"}
 #: What NumPy cannot hand out, as PyTorch cannot before it spoke DLPack 1.1: what to view it as.
 _VIEWS = {"bfloat16": ("uint16", _native.DataType.BF16), **{name: ("uint8", dtype) for dtype, name in FLOAT8_NAMES.items()}}
 
-#: Device types of DLPack, and what the runtime calls them.
-_DEVICE_KINDS = {1: "cpu", 2: "cuda", 3: "cpu", 10: "hip", 11: "cpu", 13: "cuda"}
+#: Of what stands for arrays while a framework traces.
+TRACED = "traced"
+#: Device types of DLPack, where 0 is none, and what the runtime calls them.
+_DEVICE_KINDS = {0: TRACED, 1: "cpu", 2: "cuda", 3: "cpu", 10: "hip", 11: "cpu", 13: "cuda"}
 _DLPACK_CODES = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex", 6: "bool"}
 
 
@@ -99,7 +101,7 @@ class CuPy(_Same):
 
 
 class Jax(NumPy):
-    """Arrays of JAX. Nobody writes these: results are NumPy's until the kernel has ended, which then gives them away."""
+    """Arrays of JAX where no program of XLA's is made. Nobody writes these: results are NumPy's until the kernel has ended."""
 
     def empty(self, like: Any, shape: tuple[int, ...], dtype: str) -> Any:
         (device,) = like.devices()
@@ -125,8 +127,13 @@ def find_framework(array: object) -> Framework:
     for kind in type(array).__mro__:
         if framework := FRAMEWORKS.get(kind.__module__.partition(".")[0]):
             return framework
-    known = ", ".join(name for name in FRAMEWORKS if name != "jaxlib")
+    known = ", ".join(name for name in FRAMEWORKS if name not in ("jaxlib", "attune_mlir"))
     raise TypeError(f"expects arrays of {known}, whose allocators are known, but got {describe_type(array)}")
+
+
+def is_jax(array: object) -> bool:
+    """Whether this is an array of JAX, or what stands for one while a program is traced."""
+    return type(array).__module__.partition(".")[0] in ("jax", "jaxlib")
 
 
 def is_torch(array: object) -> bool:
@@ -178,6 +185,8 @@ def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Ten
         view, dtype = array.view(sys.modules["torch"].uint8), found[1]
     elif framework in ("jax", "jaxlib"):
         _check_jax(array, name, writable)
+    elif framework == "attune_mlir":
+        return array.make_tensor()  # type: ignore[no-any-return]
     tensor = _native.Tensor.from_array(view, writable, dtype)
     if tensor is not None:
         return tensor

@@ -45,7 +45,8 @@ class Saved:
 
 
 def run(
-    device: _devices.Device,
+    place: tuple[str, int],
+    chip: str | None,
     problem: Gradients,
     bucket: _schedules.Bucket,
     read: Mapping[str, _native.Tensor],
@@ -61,7 +62,6 @@ def run(
     `read` are the arguments of the forward pass, by what kernels call them. `known` learns the call, with `parts`, what is saved and
     `integers`, which are among `read` where they are no None, as inputs, if it is one for a GPU.
     """
-    kernel = device.get_kernel(problem, bucket)
     framework = _frameworks.find_framework(parts[0])
     named = dict(read)
     kept = {name: array for name, array in vars(saved).items() if array is not None}
@@ -76,6 +76,7 @@ def run(
         gradients.append(framework.empty(parts[0], tuple(read[f"argument{number}"].shape), "float32"))
         names.append(f"tensor{order}_grad")
         named[names[-1]] = _frameworks.make_tensor(gradients[-1], names[-1], writable=True)
+    device, kernel = _devices.get_kernel(place, chip, problem, bucket)
     places = _devices.find_places(kernel)
     arguments, queue = _devices.run(device, kernel, [named[name] for name in places], parts[0], None)
     behind = {} if integers is None else integers

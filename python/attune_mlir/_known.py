@@ -61,11 +61,15 @@ class Attempt:
         `results` are names of what the kernel writes, `places` where its arguments are by their names.
         """
         given = {name: array for name, array in self._inputs.items() if array is not None}
+        written = [places[name] for name in results]
+        if (call := getattr(next(iter(given.values())), "call", None)) is not None:  # of XLA's
+            read = [places.get(name, -1) for name in given]
+            if min(read) >= 0:
+                call.learn(list(given.values()), read, written, arguments, kernel, queue)
+            return
         for name, array in given.items():
             if not _frameworks.is_torch(array) or name not in places or arguments[places[name]].address != array.data_ptr():
                 return
         kind = number(self._key, self._lengths)
         passed = [places[name] for name in given]
-        _native.add_known(
-            (kind, *self._options), list(self._inputs.values()), passed, [places[name] for name in results], arguments, kernel, queue
-        )
+        _native.add_known((kind, *self._options), list(self._inputs.values()), passed, written, arguments, kernel, queue)

@@ -105,7 +105,7 @@ def merge(
     A part whose LSE is -inf has no keys, and adds nothing whatever its output holds. A query that has no key in any part
     has the result 0 and the LSE -inf. Weights and sums are float32. Sinks belong to one part: each that has them counts them.
 
-    Gradients, which PyTorch's own operations compute, are those of outputs and LSEs. Errors are those of `attention`.
+    Gradients, which operations of PyTorch or JAX compute, are those of outputs and LSEs. Errors are those of `attention`.
     """
     outputs, lses = list(outputs), list(lses)
     if not outputs or len(outputs) != len(lses):
@@ -119,6 +119,12 @@ def merge(
         results = found if return_lse else (found,)
         results = tuple(x[0] for x in results) if is_packed else results
         return results if return_lse else results[0]
+    if _frameworks.is_jax(outputs[0]):
+        from . import _jax
+
+        names = [f"{kind}[{number}]" for number in range(len(outputs)) for kind in ("outputs", "lses")]
+        options = {"layout": layout, "return_lse": bool(return_lse), "chip": chip}
+        return _jax.call("merge", dict(zip(names, arrays, strict=True)), options, out=out, stream=stream, is_packed=is_packed)
     if _frameworks.is_torch(outputs[0]):
         from . import _torch
 
@@ -193,8 +199,7 @@ def _compute(
             return_lse=bool(return_lse),
             strided=tuple((not is_dense, lse_strided) for is_dense, (_, lse_strided) in zip(dense, logs, strict=True)),
         )
-        device = _devices.get_device(*place, chip)
-        kernel = device.get_kernel(problem, _schedules.Bucket.get(sizes["s"], 1, sizes["b"]))
+        device, kernel = _devices.get_kernel(place, chip, problem, _schedules.Bucket.get(sizes["s"], 1, sizes["b"]))
         given = [tensor for part, (log, _) in zip(parts, logs, strict=True) for tensor in (part, log)]
         arguments, queue = _devices.run(device, kernel, given + results, outputs[0], stream)
         if not device.is_host:

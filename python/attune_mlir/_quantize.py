@@ -102,12 +102,18 @@ def quantize(
     if stream is None and (found := _known.repeat(key, known, (x,))) is not None:
         # As bytes, which is what kernels write.
         return _shape_results(found[0].view(getattr(sys.modules["torch"], out_dtype)), found[1:], x, scale_rows)
+    if _frameworks.is_jax(x):
+        from . import _jax
+
+        options = {"out_dtype": out_dtype, "scale_rows": None if scale_rows is None else int(scale_rows), "flags": flags, "chip": chip}
+        quantized, *scales = _jax.call("quantize", {"x": x}, options, out=None, stream=stream)
+        return _shape_results(quantized, scales, x, scale_rows)
     if _frameworks.is_watched("stream", stream is None, x):
         from . import _rows_torch
 
         return _rows_torch.quantize(x, dtype=out_dtype, scale_rows=scale_rows, flags=flags, chip=chip)
     attempt = _known.Attempt(key, known, {"x": x})
-    quantized, *scales = _compute(x, out_dtype, scale_rows, flags, stream, chip, attempt)
+    quantized, *scales = compute(x, out_dtype, scale_rows, flags, stream, chip, attempt)
     return _shape_results(quantized, scales, x, scale_rows)
 
 
@@ -121,7 +127,7 @@ def _shape_results(quantized: Any, scales: list[Any], x: Any, scale_rows: int | 
     return quantized, *(one.reshape(of_scales) for one in scales)
 
 
-def _compute(
+def compute(
     x: Any,
     out_dtype: str,
     scale_rows: int | None,
@@ -162,8 +168,7 @@ def _compute(
     ]
     if 0 not in of_scales:
         problem = Problem(dtype, out_dtype, heads, head_dim, scale_rows, *flags, strided)
-        device = _devices.get_device(*place, chip)
-        kernel = device.get_kernel(problem, _schedules.Bucket.get(seq, 1, batch))
+        device, kernel = _devices.get_kernel(place, chip, problem, _schedules.Bucket.get(seq, 1, batch))
         arguments, queue = _devices.run(device, kernel, [tensor, *results], x, stream)
         if not device.is_host:
             places = dict(zip(("x", *names), _devices.find_places(kernel).values(), strict=True))

@@ -29,6 +29,8 @@ from ._serving_problem import Problem
 
 #: Clauses with scales of query, key and value, with zero points, and with scales of the result.
 _SCALES = ("query_scales", "key_scales", "value_scales", "key_zeros", "value_zeros", "result_scales")
+#: Arguments behind what says where keys are.
+_PER_HEAD = ("alibi_slopes", "sinks", "q_descale", "k_descale", "v_descale", "k_zero", "v_zero", "out_descale")
 #: Up to so many queries of each sequence, rows of several heads may share a tile.
 _MAX_STATIC_QUERIES = 64
 
@@ -274,8 +276,7 @@ def compute(
         lse = framework.empty(arrays["q"], of_lse[0], "float32")
         given["lse"] = _operands.make_output(lse, "lse", of_lse[0], "float32", call.place)
     if call.sizes.batch and 0 not in call.inputs["query"].shape:
-        device = _devices.get_device(*call.place, chip)
-        kernel = device.get_kernel(call.problem, call.bucket)
+        device, kernel = _devices.get_kernel(call.place, chip, call.problem, call.bucket)
         places = _devices.find_places(kernel)
         arguments, queue = _devices.run(device, kernel, [given[name] for name in places], arrays["q"], stream)
         if not device.is_host:
@@ -375,9 +376,10 @@ def varlen(
     have the result 0. What the integers hold is not checked, and no access is outside of the arrays whatever it is;
     with `check` it is, which waits for a GPU, and ValueError names the sequence.
 
-    With tensors of PyTorch there are gradients, as of `attention`, of q, k and v of 16 bits that are packed, of alibi_slopes and sinks,
-    also through the LSE. Sequences may have any lengths then, too, and `seqused_k`. Rows behind the last sequence, or behind the keys
-    that are used, have gradients of 0. Autocast casts q, k and v that are packed, but for those of 8 bits.
+    With tensors of PyTorch or arrays of JAX there are gradients, as of `attention`, of q, k and v of 16 bits that are packed, of
+    alibi_slopes and sinks, also through the LSE. Sequences may have any lengths then, too, and `seqused_k`. Rows behind the last
+    sequence, or behind the keys that are used, have gradients of 0. PyTorch's autocast casts q, k and v that are packed, but for those
+    of 8 bits.
 
     Errors are those of `attention`; NotImplementedError names what has no gradients: `block_table`, `latent`, scales, 8 bits.
     """
@@ -396,6 +398,16 @@ def varlen(
         found = _view_result(found, out_dtype)
         return (found[0][0], found[1][0]) if return_lse else found[0]
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled)
+    if _frameworks.is_jax(q):
+        from . import _jax
+
+        names = ("q", "k", "v", "cu_seqlens_q", "cu_seqlens_k", "seqused_k", "block_table", *_PER_HEAD)
+        most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
+        for name, number in most.items():
+            _check_count(name, number)
+        plain = {**_name_options(known, own), **{name: None if number is None else int(number) for name, number in most.items()}}
+        operands = dict(zip(names, arrays, strict=True))
+        return _jax.call("varlen", operands, plain, out=out, stream=stream, check=check, is_packed=True)
     if _frameworks.is_watched("out, stream and check", is_plain, *arrays, records=True, casts=block_table is None):
         from . import _serving_torch
 
@@ -499,6 +511,12 @@ def decode(
     arrays = (q, k_cache, v_cache, cache_seqlens, block_table, *scaled)
     if is_plain and (found := _known.repeat(("decode", *own), known, arrays)) is not None:
         return _view_result(found, out_dtype)
+    if _frameworks.is_jax(q):
+        from . import _jax
+
+        names = ("q", "k_cache", "v_cache", "cache_seqlens", "block_table", *_PER_HEAD)
+        operands = dict(zip(names, arrays, strict=True))
+        return _jax.call("decode", operands, _name_options(known, own), out=out, stream=stream, check=check)
     if _frameworks.is_watched("out, stream and check", is_plain, *arrays):
         from . import _serving_torch
 

@@ -40,6 +40,8 @@ void bindTargets(nanobind::module_ &scope);
 void bindRuntime(nanobind::module_ &scope);
 /// Calls that were made before.
 void bindKnownCalls(nanobind::module_ &scope);
+/// Custom calls of JAX's programs.
+void bindJax(nanobind::module_ &scope);
 /// Kernels of an operator of PyTorch.
 void bindOperator(nanobind::module_ &scope);
 

@@ -82,5 +82,6 @@ NB_MODULE(_native, scope) {
   bindModules(scope);
   bindRuntime(scope);
   bindKnownCalls(scope);
+  bindJax(scope);
   bindOperator(scope);
 }

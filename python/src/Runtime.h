@@ -25,6 +25,12 @@ public:
   static std::optional<Tensor> from(nanobind::handle array, bool writable,
                                     std::optional<AttuneDataType> dtype);
 
+  /// An array in row-major order without gaps that has no owner. Types are
+  /// those of DLPack.
+  static Tensor fromMemory(uint64_t address, std::vector<int64_t> sizes,
+                           int code, int bits, int deviceType,
+                           int deviceNumber);
+
   /// Bytes that have no owner.
   static Tensor fromAddress(uint64_t address, int64_t numBytes);
 

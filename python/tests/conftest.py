@@ -99,9 +99,9 @@ def make_inputs(
 
 
 def find_programs(page: str) -> list[tuple[str, bool]]:
-    """The programs that a page of the repository prints, and whether they are marked as needing PyTorch."""
+    """The programs that a page of the repository prints, and whether they are marked as needing PyTorch or JAX."""
     text = (pathlib.Path(__file__).parents[2] / page).read_text(encoding="utf-8")
-    found = re.findall(r"^(<!-- torch -->\n)?```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    found = re.findall(r"^(<!-- (?:torch|jax) -->\n)?```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
     return [(program, bool(mark)) for mark, program in found]
 
 
