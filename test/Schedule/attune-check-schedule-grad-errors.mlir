@@ -220,6 +220,20 @@ func.func @turns_of_a_band(%q: !t, %lse: !lse) -> !t {
     } schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
+func.func @round_of_no_sums(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{round-of-no-sums: expects form to be fused where round-last is 1, but got ordered}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = ordered, roundLast = 1, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @round_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {
+  // expected-error @below {{round-of-lengths: expects round-last to be 0 for gradients of batches of different lengths, but got 1}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) key_lengths(%lengths : tensor<?xi32>) schedule(<form = fused, roundLast = 1, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @round(%q: !t, %lse: !lse) -> !t {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = fused, roundLast = 1, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
 func.func @ahead_without_producer(%q: !t, %lse: !lse) -> !t {
   // expected-error @below {{ahead-without-producer: expects producer-warps where scores-ahead is 1, but got 0}}
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<scoresAhead = 1>) : !t, !t, !t, !t, !lse, !t

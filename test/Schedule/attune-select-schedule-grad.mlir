@@ -19,6 +19,28 @@ func.func @head_64(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> te
   return %g : tensor<1x1x256x64xbf16>
 }
 
+// Of heads that are neither short nor long and visit all, the last workgroup rounds gradients of queries.
+// GROUPS-LABEL: func.func @round_last
+// GROUPS: schedule(<form = fused, {{.*}}roundLast = 1>)
+// GROUPS-LABEL: func.func @round_of_group
+// GROUPS-NOT: roundLast
+// GROUPS-LABEL: func.func @round_masked
+// GROUPS-NOT: roundLast
+!rows = tensor<1x8x1024x64xbf16>
+!keys = tensor<1x1x1024x64xbf16>
+func.func @round_last(%q: !rows, %lse: tensor<1x8x1024xf32>) -> !rows {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(query) : !rows, !rows, !rows, !rows, tensor<1x8x1024xf32>, !rows
+  return %g : !rows
+}
+func.func @round_of_group(%q: !rows, %k: !keys, %lse: tensor<1x8x1024xf32>) -> !rows {
+  %g = attn.attention_grad %q, %k, %k, %q, %lse, %q wrt(query) : !rows, !keys, !keys, !rows, tensor<1x8x1024xf32>, !rows
+  return %g : !rows
+}
+func.func @round_masked(%q: !rows, %lse: tensor<1x8x1024xf32>) -> !rows {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q causal(bottom_right) wrt(query) : !rows, !rows, !rows, !rows, tensor<1x8x1024xf32>, !rows
+  return %g : !rows
+}
+
 // Equal bits in each launch are a sum in an order.
 // GROUPS-LABEL: func.func @deterministic
 // GROUPS: attn.attention_grad {{.*}} deterministic wrt

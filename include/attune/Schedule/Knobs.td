@@ -195,11 +195,14 @@ def Knob_GradientForm : EnumKnob<"form", "form", "GradientForm",
 def Knob_ScoresAhead : Knob<"scoresAhead", "scores-ahead", 0, [0, 1],
   "1 starts the product of the next step's scores at the end of a step, so that it runs while sums are stored and warps wait for each other.">;
 
+def Knob_RoundLast : Knob<"roundLast", "round-last", 0, [0, 1],
+  "Who rounds the gradients of queries that the fused form has added up in memory: with 0 a kernel behind it, with 1, of each head of keys, the last workgroup, in the same launch.">;
+
 def Knobs_AttentionGrad : KnobSet<"attention_grad", "AttentionGrad", [
   Knob_GradientForm,
   Knob_KVBlockM, Knob_KVBlockN, Knob_KVWarps, Knob_KVStages, Knob_KVInRegisters, Knob_KVWorkgroupsPerSm,
   Knob_QBlockM, Knob_QBlockN, Knob_QWarps, Knob_QKVStages, Knob_QRowsInRegisters, Knob_QWorkgroupsPerSm,
-  Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked, Knob_ScoresAhead
+  Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked, Knob_ScoresAhead, Knob_RoundLast
 ], attentionSizes, "`attn.attention_grad`">;
 
 //===----------------------------------------------------------------------===//

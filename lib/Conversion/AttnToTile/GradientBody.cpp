@@ -126,6 +126,7 @@ void GradientBuilder::locate() {
                 : orderByHead(b, number, counts, /*lastFirst=*/!ownsKeys,
                               batchesFirst);
   batch = tile.batch;
+  numTiles = counts.tiles;
   headOwned = tile.headQ;
   headKV = tile.headKV;
   if (op.hasLengths()) {
@@ -402,6 +403,52 @@ void GradientBuilder::finish(Value sums, Value gradient, double factor) {
         dropRows(b, rows, getPlace(dim, length)), place);
 }
 
+Sums GradientBuilder::forEachHead(Sums sums,
+                                  function_ref<Sums(Value, Sums)> body) {
+  int64_t headsQ = op.getHeadsQ();
+  if (ShapedType::isStatic(headsQ) && headsQ == op.getHeadsKV())
+    return body(headOwned, sums);
+  Value group =
+      b.createOrFold<arith::DivUIOp>(size(operands.query, op.getHeadPos()),
+                                     size(operands.key, op.getHeadPos()));
+  Value first = b.createOrFold<arith::MulIOp>(headOwned, group);
+  Value after = b.createOrFold<arith::AddIOp>(first, group);
+  auto loop =
+      scf::ForOp::create(b, first, after, constant(b, 1), ValueRange(sums));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Sums next = body(loop.getInductionVar(), Sums(loop.getRegionIterArgs()));
+  if (!sums.empty())
+    scf::YieldOp::create(b, ValueRange(next));
+  return Sums(loop.getResults());
+}
+
+void GradientBuilder::roundQueries() {
+  Value heads = size(operands.key, op.getHeadPos());
+  Value place = b.createOrFold<arith::AddIOp>(
+      b.createOrFold<arith::MulIOp>(batch, heads), headOwned);
+  Value isLast =
+      tile::JoinOp::create(b, b.getI1Type(), operands.counters, place, numTiles,
+                           /*offset=*/IntegerAttr());
+  auto branch = scf::IfOp::create(b, isLast, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  // Of a warp, as many as hide the time that a load takes.
+  constexpr int64_t kElements = 4096;
+  int64_t rows = kernel.warps * std::max<int64_t>(kElements / padded.qk, 1);
+  forEachHead({}, [&](Value head, Sums) {
+    Value sums = viewHeads(b, kQuerySumsOrder, operands.querySums, batch, head),
+          grads = viewHeads(b, op.getOrder(), operands.queryGrad, batch, head);
+    auto loop = scf::ForOp::create(b, constant(b, 0), seqQ, constant(b, rows));
+    OpBuilder::InsertionGuard inLoop(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value first = loop.getInductionVar();
+    buildQueryRounding(b, op, sums, operands.findSums(b, first), grads, first,
+                       rows, padded.qk);
+    return Sums();
+  });
+}
+
 void GradientBuilder::build() {
   dropout = readDropout(b, op, operands);
   if (dropout)
@@ -431,27 +478,13 @@ void GradientBuilder::build() {
   if (kernel.sumsOwned)
     ownedValues =
         loadOwned(padded.v, view(operands.value, MaskDim::Key, headOwned));
-  int64_t headsQ = op.getHeadsQ();
-  if (ShapedType::isStatic(headsQ) && headsQ == op.getHeadsKV()) {
-    sums = visitHead(headOwned, sums);
-  } else {
-    Value group =
-        b.createOrFold<arith::DivUIOp>(size(operands.query, op.getHeadPos()),
-                                       size(operands.key, op.getHeadPos()));
-    Value first = b.createOrFold<arith::MulIOp>(headOwned, group);
-    Value after = b.createOrFold<arith::AddIOp>(first, group);
-    auto loop =
-        scf::ForOp::create(b, first, after, constant(b, 1), ValueRange(sums));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Sums next =
-        visitHead(loop.getInductionVar(), Sums(loop.getRegionIterArgs()));
-    scf::YieldOp::create(b, ValueRange(next));
-    sums = Sums(loop.getResults());
-  }
+  sums = forEachHead(
+      sums, [&](Value head, Sums before) { return visitHead(head, before); });
   finish(sums.front(), operands.keyGrad, scale);
   finish(sums.back(), operands.valueGrad,
          dropout ? attn::Dropout::getScale(op) : 1);
+  if (kernel.roundsQueries)
+    roundQueries();
 }
 
 void attune::buildGradientBody(OpBuilder &builder, attn::AttentionGradOp op,

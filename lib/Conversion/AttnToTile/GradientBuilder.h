@@ -123,6 +123,12 @@ private:
   /// The turn of the tile to add to the block of queries from `first` on.
   tile::OrderedOp takeTurn(mlir::Value first);
   void finish(mlir::Value sums, mlir::Value gradient, double factor);
+  /// Calls `body` for each query head of the key head that is owned, with what
+  /// `sums` have become.
+  Sums forEachHead(Sums sums, llvm::function_ref<Sums(mlir::Value, Sums)> body);
+  /// In the last workgroup of a head of keys, makes the gradients of all of its
+  /// queries of what was added up.
+  void roundQueries();
 
   /// From row `row` of the batch on.
   tile::LoadOp load(int64_t rows, int64_t columns, mlir::Value buffer,
@@ -225,8 +231,8 @@ private:
   /// end with the tensor.
   mlir::Value afterOwned;
   mlir::Value batch, firstOwned, lastOwned;
-  /// The number of the tile among those of its head.
-  mlir::Value ownTile;
+  /// The number of the tile among those of its head, and how many these are.
+  mlir::Value ownTile, numTiles;
   /// Of what is visited, and the first row of a step that no other has. None
   /// and null where steps end with the tensor, or what is read with the batch.
   std::optional<LastBox> lastBox;

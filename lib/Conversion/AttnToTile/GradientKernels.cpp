@@ -84,6 +84,10 @@ private:
   Value makeSums(StringRef name, int64_t columns = 0);
   /// A count for each block of queries that `shape` visits.
   Value makeTurns(const GradientKernel &shape);
+  /// A count for each head of keys.
+  Value makeCounters();
+  /// A count of 0 for each of `counts`, and 0 again behind the kernel.
+  Value makeZeros(StringRef name, HostProduct counts);
 
   attn::AttentionGradOp op;
   tile::TargetAttr target;
@@ -136,9 +140,19 @@ Value GradientOutliner::makeTurns(const GradientKernel &shape) {
                       {query, op.getSeqPos(), shape.visited}}};
   if (Value starts = op.getQueryStarts())
     blocks.factors.back().moreBuffer = getInput(starts, "query_starts");
-  return outliner.makeWorkspace({"turns",
+  return makeZeros("turns", std::move(blocks));
+}
+
+Value GradientOutliner::makeCounters() {
+  Value key = getInput(op.getKey(), "key");
+  return makeZeros("counters",
+                   {1, {{key, op.getBatchPos()}, {key, op.getHeadPos()}}});
+}
+
+Value GradientOutliner::makeZeros(StringRef name, HostProduct counts) {
+  return outliner.makeWorkspace({name.str(),
                                  IntegerType::get(op.getContext(), 32),
-                                 {std::move(blocks)},
+                                 {std::move(counts)},
                                  /*alignment=*/4,
                                  launch::Contents::Zero,
                                  /*restored=*/true});
@@ -242,6 +256,10 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
       operands.querySums = kernel.addArgument(querySums);
     if (shape.addsInOrder)
       operands.turns = kernel.addArgument(makeTurns(shape));
+    if (shape.roundsQueries) {
+      operands.counters = kernel.addArgument(makeCounters());
+      operands.queryGrad = addOutput(kernel, op.getQueryGrad(), "query_grad");
+    }
     if (shape.sumsOwned)
       for (auto [tensor, grad] : llvm::zip_equal(op.getWrt(), tensorGrads))
         operands.tensorGrads.push_back(kernel.addArgument(
@@ -280,6 +298,7 @@ void GradientOutliner::outline() {
   // Sums of queries that nobody wants need not be made.
   shapes.front().addsQueries &= wantsQuery;
   shapes.front().addsInOrder &= wantsQuery;
+  shapes.front().roundsQueries &= wantsQuery;
   // Boxes end with a batch, and copy engines add to no row before the first.
   if ((op.getQueryStarts() || op.getQueryLengths()) &&
       schedule.getMmaWarps() > 1)
@@ -291,7 +310,7 @@ void GradientOutliner::outline() {
   for (const GradientKernel &shape : shapes)
     if (isWanted(shape))
       addGradients(shape);
-  if (querySums)
+  if (querySums && !shapes.front().roundsQueries)
     addQueryGrad();
   outliner.finish();
 }

@@ -248,14 +248,25 @@ void attune::buildQueryGradBody(OpBuilder &builder, attn::AttentionGradOp op,
                                 int64_t headDim) {
   TileBuilder b(op.getLoc(), builder);
   OwnRows own(b, op, operands.queryGrad, rows);
-  Value sums = createLoad(
-      b, TileType::get({rows, headDim}, b.getF32Type()),
+  buildQueryRounding(
+      b, op,
       viewHeads(b, kQuerySumsOrder, operands.querySums, own.batch, own.head),
-      {operands.findSums(b, own.place[0]), own.place[1]});
-  tile::StoreOp::create(
-      b, scaleToOperand(b, sums, op.getElementType(), op.getEffectiveScale()),
+      operands.findSums(b, own.place[0]),
       viewHeads(b, op.getOrder(), operands.queryGrad, own.batch, own.head),
-      own.place, /*accumulate=*/false, tile::StorePath::Direct);
+      own.place[0], rows, headDim);
+}
+
+void attune::buildQueryRounding(TileBuilder &b, attn::AttentionGradOp op,
+                                Value sums, Value firstSum, Value grads,
+                                Value firstGrad, int64_t rows,
+                                int64_t headDim) {
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  Value tile = createLoad(b, TileType::get({rows, headDim}, b.getF32Type()),
+                          sums, {firstSum, zero});
+  tile::StoreOp::create(
+      b, scaleToOperand(b, tile, op.getElementType(), op.getEffectiveScale()),
+      grads, ValueRange{firstGrad, zero}, /*accumulate=*/false,
+      tile::StorePath::Direct);
 }
 
 void attune::buildClearBody(OpBuilder &builder, Location loc, Value sums) {

@@ -28,6 +28,9 @@ struct GradientOperands : KernelInputs {
   /// How far the turns are of those who add there, of each block of queries of
   /// each head of each batch; null where they add in no order.
   mlir::Value turns;
+  /// How many workgroups of each head of keys of each batch have added all they
+  /// have; null where a kernel behind them rounds.
+  mlir::Value counters;
   int64_t rowsBefore = 0;
   /// The row there of a query.
   mlir::Value findSums(mlir::ImplicitLocOpBuilder &b, mlir::Value query) const;
@@ -83,6 +86,13 @@ constexpr int64_t kClearBlock = 1024;
 /// row-major buffer of f32 of any rank, whose last dimension is that of rows.
 void buildClearBody(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value sums);
+
+/// Makes gradients of `rows` queries of their sums, of which a head has those
+/// from these rows on.
+void buildQueryRounding(TileBuilder &b, attn::AttentionGradOp op,
+                        mlir::Value sums, mlir::Value firstSum,
+                        mlir::Value grads, mlir::Value firstGrad, int64_t rows,
+                        int64_t headDim);
 
 /// Emits the kernel that makes the gradients of one tile of queries of one head
 /// of their sums.

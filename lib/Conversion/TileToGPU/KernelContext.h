@@ -91,9 +91,11 @@ mlir::Value teamNumber(mlir::OpBuilder &builder, mlir::Location loc,
 /// for roles of one thread.
 mlir::Value isFirstOfGroup(mlir::OpBuilder &builder, mlir::Location loc,
                            const KernelContext &context);
-/// Waits for all lanes of the group.
+/// Waits for all lanes of the group, or of the role or team.
 void meetInGroup(mlir::OpBuilder &builder, mlir::Location loc,
                  const KernelContext &context);
+void meetInRole(mlir::OpBuilder &builder, mlir::Location loc,
+                const KernelContext &context);
 
 /// The coordinate along `dim` that lane and warp contribute; null where they
 /// contribute nothing.

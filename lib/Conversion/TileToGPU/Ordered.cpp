@@ -10,7 +10,8 @@
 // been read.
 //
 // tile.join: one thread counts, with fences likewise, and leaves to the others
-// what it has found in a word of workgroup memory.
+// what it has found in a word of workgroup memory. Each has waited before until
+// what the copy engine stores for it is there.
 
 #include "KernelContext.h"
 #include "SharedMemory.h"
@@ -44,28 +45,36 @@ struct JoinPattern : KernelPattern<tile::JoinOp> {
 };
 
 /// Where the threads meet that come to an op together: all warps of a workgroup
-/// have one barrier. Of a role, each warpgroup has its own.
+/// have one barrier. Of a role, each warpgroup has its own, or `asOne`, all do.
 class Meeting {
 public:
-  Meeting(OpBuilder &b, Location loc, const KernelContext &context)
-      : b(b), loc(loc), context(context), hasRoles(!context.roles.empty()) {}
+  Meeting(OpBuilder &b, Location loc, const KernelContext &context, bool asOne)
+      : b(b), loc(loc), context(context), hasRoles(!context.roles.empty()),
+        asOne(asOne) {}
 
   void meet() {
-    if (hasRoles)
-      meetInGroup(b, loc, context);
-    else
+    if (!hasRoles)
       gpu::BarrierOp::create(b, loc);
+    else if (asOne)
+      meetInRole(b, loc, context);
+    else
+      meetInGroup(b, loc, context);
   }
   /// True in one of them.
   Value isFirst() {
-    return hasRoles ? isFirstOfGroup(b, loc, context) : isThread(b, loc, 0);
+    if (!hasRoles)
+      return isThread(b, loc, 0);
+    if (asOne)
+      return isThread(b, loc,
+                      context.getWarps(b).first * context.target.getLanes());
+    return isFirstOfGroup(b, loc, context);
   }
 
 private:
   OpBuilder &b;
   Location loc;
   const KernelContext &context;
-  bool hasRoles;
+  bool hasRoles, asOne;
 };
 
 } // namespace
@@ -152,7 +161,7 @@ OrderedPattern::matchAndRewrite(tile::OrderedOp op, OpAdaptor,
   // Each warpgroup of a role counts for itself.
   int64_t groups =
       context.roles.empty() ? 1 : context.countWarpgroups(context.getWarps(op));
-  Meeting threads(b, loc, context);
+  Meeting threads(b, loc, context, /*asOne=*/false);
   Value isFirst = threads.isFirst();
   // How many have left when the workgroup of a turn may enter.
   Value before = arith::IndexCastOp::create(
@@ -185,8 +194,12 @@ LogicalResult JoinPattern::matchAndRewrite(tile::JoinOp op, OpAdaptor,
   auto type = MemRefType::get({1}, i32, MemRefLayoutAttrInterface(), space);
   Value zero = constant(b, loc, 0),
         word = createSharedView(b, loc, type, *op.getOffset());
-  Meeting threads(b, loc, context);
+  bool hasGroups = !context.roles.empty() &&
+                   context.countWarpgroups(context.getWarps(op)) > 1;
+  Meeting threads(b, loc, context, /*asOne=*/hasGroups);
   // Behind what all of them have stored, and have read from the word before.
+  if (const CopyEngine *engine = context.model->getCopyEngine())
+    engine->waitStores(b, loc, /*complete=*/true);
   threads.meet();
   auto counts =
       scf::IfOp::create(b, loc, threads.isFirst(), /*withElseRegion=*/false);

@@ -126,7 +126,7 @@ LogicalResult attune::checkOrdered(tile::OrderedOp op) {
   return success();
 }
 
-/// One barrier is that of all who come to it.
+/// All threads of the role come to it together.
 LogicalResult attune::checkJoin(tile::JoinOp op, const KernelContext &context) {
   if (failed(checkPlace(op, op.getOffset())))
     return failure();
@@ -136,11 +136,9 @@ LogicalResult attune::checkJoin(tile::JoinOp op, const KernelContext &context) {
   if (role.getThreads() == tile::RoleThreads::One)
     return op.emitOpError() << "expects to stand in a role of which all "
                                "threads run the program";
-  int64_t groups = context.countWarpgroups(context.getWarps(op)) *
-                   context.getWarps(op).teams;
-  if (groups == 1)
-    return success();
-  return op.emitOpError() << "expects to stand in a role of one warpgroup, but "
-                             "got one of "
-                          << groups;
+  if (int64_t teams = context.getWarps(op).teams; teams > 1)
+    return op.emitOpError() << "expects to stand in a role of one team, but "
+                               "got one of "
+                            << teams;
+  return checkBarriers(op, context);
 }

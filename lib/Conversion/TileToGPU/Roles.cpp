@@ -253,6 +253,21 @@ void attune::meetInGroup(OpBuilder &b, Location loc,
                        /*wait=*/true);
 }
 
+/// The barriers behind those of warpgroups, of which there is one a role or
+/// team.
+void attune::meetInRole(OpBuilder &b, Location loc,
+                        const KernelContext &context) {
+  tile::WarpRange warps = context.getWarps(b);
+  int64_t number =
+      1 + 2 * context.countWarpgroups() + context.countWarpgroupsBefore(warps);
+  Value own = constant(b, loc, number);
+  if (warps.teams > 1)
+    own = b.createOrFold<arith::AddIOp>(loc, own,
+                                        teamNumber(b, loc, context, warps));
+  context.model->getBarriers()->syncThreads(
+      b, loc, own, warps.count * context.target.getLanes(), /*wait=*/true);
+}
+
 //===----------------------------------------------------------------------===//
 // Ping-pong: warpgroup g of a role waits at barrier 1 + g, counted over all
 // roles, where the one before it arrives. Where all threads meet or none, the
@@ -379,15 +394,7 @@ BarrierPattern::matchAndRewrite(tile::BarrierOp op, OpAdaptor,
                                 ConversionPatternRewriter &b) const {
   Location loc = op.getLoc();
   if (tile::getRole(op)) {
-    tile::WarpRange warps = context.getWarps(op);
-    int64_t number = 1 + 2 * context.countWarpgroups() +
-                     context.countWarpgroupsBefore(warps);
-    Value own = constant(b, loc, number);
-    if (warps.teams > 1)
-      own = b.createOrFold<arith::AddIOp>(loc, own,
-                                          teamNumber(b, loc, context, warps));
-    context.model->getBarriers()->syncThreads(
-        b, loc, own, warps.count * context.target.getLanes(), /*wait=*/true);
+    meetInRole(b, loc, context);
   } else {
     gpu::BarrierOp::create(b, loc);
   }

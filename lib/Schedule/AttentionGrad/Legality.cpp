@@ -40,7 +40,10 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op,
           (op.getQueryStarts() && op.getQueryLengths()) ||
               (op.getKeyStarts() && op.getKeyLengths()),
           !op.hasMask() || areRangesMutual(op.getMask()),
-          isKnown ? std::max(sizes[kSeqQ], sizes[kSeqK]) : 0};
+          isKnown ? std::max(sizes[kSeqQ], sizes[kSeqK]) : 0,
+          isKnown && sizes[kKVHeads] > 0
+              ? sizes[kSeqQ] * (sizes[kHeads] / sizes[kKVHeads])
+              : 0};
 }
 
 /// How the knobs of a kernel begin.
@@ -149,6 +152,10 @@ static std::optional<Refusal> checkFused(const AttentionGradProblem &problem,
   if (kernel.addsInOrder)
     if (std::optional<Refusal> refusal = checkOrdered(problem, schedule))
       return refusal;
+  if (kernel.roundsQueries && problem.hasLengths)
+    return refuse("round-of-lengths",
+                  "expects round-last to be 0 for gradients of batches of "
+                  "different lengths, but got 1");
   int64_t rows = atom.getM();
   if (kernel.visited % rows != 0)
     return refuse("fused-rows",
@@ -202,6 +209,11 @@ checkProducers(const AttentionGradKnobs &schedule) {
                   "expects producer-warps to be 0 where mma-warps is 1, but "
                   "got {0}",
                   producers);
+  if (schedule.getRoundLast() &&
+      schedule.getForm() != schedule::GradientForm::Fused)
+    return refuse("round-of-no-sums",
+                  "expects form to be fused where round-last is 1, but got {0}",
+                  getFormName(schedule));
   if (schedule.getScoresAhead() && !producers)
     return refuse("ahead-without-producer",
                   "expects producer-warps where scores-ahead is 1, but got 0");

@@ -41,7 +41,8 @@ attune::getGradientKernels(const AttentionGradKnobs &schedule, MaskDim owns) {
                       schedule.getKvWorkgroupsPerSm(),
                       schedule.getKvInRegisters() != 0,
                       isFused,
-                      isOrdered};
+                      isOrdered,
+                      schedule.getRoundLast() != 0};
   if (form != schedule::GradientForm::Apart)
     return {keys};
   GradientKernel values = keys;
@@ -180,6 +181,9 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
                    /*atomColumns=*/kernel.addsInOrder ? dQK : 0);
   }
   layout.addBarriers();
+  // Where threads learn that theirs is the last workgroup of a head.
+  if (kernel.roundsQueries)
+    layout.addWords(1);
   return layout.getBytes();
 }
 

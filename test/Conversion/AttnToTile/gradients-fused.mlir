@@ -6,6 +6,9 @@
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" \
 // RUN:   --attune-set-schedule="form=fused kv-block-m=64 kv-block-n=128 kv-warps=8 kv-in-registers=0 mma-warps=4 producer-warps=4" \
 // RUN:   --attn-expand-short-forms --convert-attn-to-tile --canonicalize --cse | FileCheck %s
+// RUN: attune-opt %s --attune-attach-target="chip=sm_90a" \
+// RUN:   --attune-set-schedule="form=fused round-last=1 kv-block-m=64 kv-block-n=128 kv-warps=8 kv-in-registers=0 mma-warps=4 producer-warps=4" \
+// RUN:   --attn-expand-short-forms --convert-attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=LAST
 
 !q = tensor<2x4x256x128xbf16>
 !k = tensor<2x4x200x128xbf16>
@@ -37,6 +40,19 @@
 // CHECK: arith.mulf
 // CHECK: arith.truncf
 // CHECK: tile.store {{.*}} : <64x128xbf16, registers>
+
+// Or the last workgroup of a head of keys rounds all of its queries, and there is no kernel behind.
+// LAST-LABEL: gpu.func @fused_key_grad
+// LAST: tile.store {{.*}} accumulate path buffer
+// LAST: tile.store {{.*}} : <128x128xbf16, registers>
+// LAST: tile.store {{.*}} : <128x128xbf16, registers>
+// LAST: %[[LAST:.+]] = tile.join %{{.+}}[%{{.+}}] of %c2 : memref<8xi32>
+// LAST: scf.if %[[LAST]] {
+// LAST:   tile.load %{{.+}}[%c0, %c0] : {{.*}} -> <256x128xf32, registers>
+// LAST:   arith.truncf
+// LAST:   tile.store %{{.+}}, %{{.+}}[%c0, %c0] : <256x128xbf16, registers>
+// LAST-NOT: @fused_query_grad
+// LAST: #launch.workspace<name = "counters", type = i32, sizes = [#launch.product<dim(7, 0) * dim(7, 1)>], alignment = 4, contents = zero, restored = true>
 
 // CHECK-LABEL: func.func @fused
 // CHECK-SAME: #launch.workspace<name = "query_sums", type = f32, sizes = [#launch.product<dim(0, 0)>, #launch.product<dim(0, 1)>, #launch.product<dim(0, 2)>, #launch.product<128>], alignment = 16, contents = undefined>

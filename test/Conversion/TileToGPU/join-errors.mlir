@@ -31,9 +31,9 @@ gpu.module @kernels {
 
 module attributes {gpu.container_module} {
 gpu.module @kernels {
-  gpu.func @warpgroups(%counters: memref<?xi32>, %i: index) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
-    tile.specialize #tile.role<"compute", warps = 8> {
-      // expected-error @below {{'tile.join' op expects to stand in a role of one warpgroup, but got one of 2}}
+  gpu.func @teams(%counters: memref<?xi32>, %i: index) kernel attributes {known_block_size = array<i32: 384, 1, 1>} {
+    tile.specialize #tile.role<"compute", warps = 8, teams = 2> {
+      // expected-error @below {{'tile.join' op expects to stand in a role of one team, but got one of 2}}
       %last = tile.join %counters[%i] of %i at 0 : memref<?xi32>
     }, #tile.role<"load", warps = 4, threads = one> {
     }

@@ -7,6 +7,7 @@
 #layout = #tile.layout<registers = [[4, 1, 1]], lanes = [[32, 0, 1]], warps = [[4, 0, 32]]>
 !tile = !tile.tile<128x4xf32, registers, #layout>
 !out = memref<128x4xf32>
+!wide = !tile.tile<256x4xf32, registers, #tile.layout<registers = [[4, 1, 1]], lanes = [[32, 0, 1]], warps = [[8, 0, 32]]>>
 
 module attributes {gpu.container_module} {
 gpu.module @kernels {
@@ -63,6 +64,29 @@ gpu.module @kernels {
         tile.store %tile, %out[%c0, %c0] : !tile, !out
       }
     }, #tile.role<"load", warps = 4, threads = one> {
+    }
+    gpu.return
+  }
+
+  // Of several warpgroups, whose threads have stored by the copy engine before, one thread counts for all.
+  // CHECK-LABEL: gpu.func @warpgroups
+  // CHECK:         nvvm.cp.async.bulk.wait_group 0
+  // CHECK:         nvvm.barrier id = %[[ID:.+]] number_of_threads = %c256_i32
+  // CHECK:         %[[FIRST:.+]] = arith.cmpi eq, %thread_id_x, %c128
+  // CHECK-NEXT:    scf.if %[[FIRST]] {
+  // CHECK:           memref.atomic_rmw addi
+  // CHECK:         nvvm.barrier id = %[[ID]] number_of_threads = %c256_i32
+  gpu.func @warpgroups(%out: memref<256x4xf32>, %counters: memref<?xi32>, %i: index, %parts: index) kernel
+      attributes {known_block_size = array<i32: 384, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    tile.specialize #tile.role<"load", warps = 4, threads = one> {
+    }, #tile.role<"compute", warps = 8> {
+      %last = tile.join %counters[%i] of %parts : memref<?xi32>
+      scf.if %last {
+        %tile = tile.fill %zero : f32 -> !wide
+        tile.store %tile, %out[%c0, %c0] : !wide, memref<256x4xf32>
+      }
     }
     gpu.return
   }

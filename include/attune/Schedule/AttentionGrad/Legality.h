@@ -40,6 +40,9 @@ struct AttentionGradProblem {
   /// The queries or the keys, whichever are more; 0 where that is not known, as
   /// of batches of different lengths. For what is chosen.
   int64_t length = 0;
+  /// Queries of all heads that have one key head; 0 where that is not known.
+  /// For what is chosen.
+  int64_t queriesPerKeyHead = 0;
 
   /// `likely` are sizes of dynamic dimensions, for what is chosen.
   static AttentionGradProblem get(attn::AttentionGradOp op,
@@ -58,6 +61,9 @@ struct GradientKernel {
   /// Whether it adds its part of the gradients of queries to memory, and
   /// whether workgroups take turns at that.
   bool addsQueries, addsInOrder = false;
+  /// Whether the last workgroup of a head of keys makes the gradients of its
+  /// queries of what all have added.
+  bool roundsQueries = false;
   /// Whether it sums what comes of the gradients of scores, those of what it
   /// owns, and whether those of values, which come of weights.
   bool sumsOwned = true, sumsValues = owns == MaskDim::Key;

@@ -176,7 +176,7 @@ def Tile_JoinOp : Tile_Op<"join", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Tells the last one of some workgroups that all are there";
   let description = [{
     Workgroups come to it in any order, and none waits for another. The result is true in all threads of the one that comes as the last of
-    `total`, and false in those of the others. What each has stored before is there for the last one, for what follows.
+    `total`, and false in those of the others. What each has stored before, also by the copy engine, is there for the last one, for what follows.
 
     `counter[index]` says how many have come. It is 0 before the first one, and again when the last one has been: a workspace that is
     restored, of which nothing is left to clear between launches.
@@ -193,7 +193,7 @@ def Tile_JoinOp : Tile_Op<"join", [MemoryEffects<[MemRead, MemWrite]>]> {
     }
     ```
 
-    **Errors**: by `convert-tile-to-gpu`: a role of which one thread runs the program, or which has several warpgroups or teams; no place in
+    **Errors**: by `convert-tile-to-gpu`: a role of which one thread runs the program, or which has several teams; no place in
     workgroup memory.
   }];
   let arguments = (ins MemRefRankOf<[I32], [1]>:$counter, Index:$index, Index:$total, OptionalAttr<I64Attr>:$offset);
