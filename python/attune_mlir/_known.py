@@ -41,7 +41,8 @@ def repeat(key: Hashable, options: tuple[Any, ...], inputs: Iterable[Any], lengt
     `options` are those of `_native.repeat` behind the kind, which `key` stands for: all else that the choice of a kernel depends on
     besides tensors, of few values; of `lengths` the buckets count. `inputs` are None where they are not given.
     """
-    if not may_repeat():
+    # Numbers of other kinds are read, or refused, where calls are checked.
+    if not may_repeat() or not all(length is None or type(length) is int for length in lengths):
         return None
     kind = _kinds.get(_make_key(key, lengths))
     return None if kind is None else _native.repeat(kind, *options, *inputs)

@@ -402,10 +402,8 @@ def varlen(
         from . import _jax
 
         names = ("q", "k", "v", "cu_seqlens_q", "cu_seqlens_k", "seqused_k", "block_table", *_PER_HEAD)
-        most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
-        for name, number in most.items():
-            _check_count(name, number)
-        plain = {**_name_options(known, own), **{name: None if number is None else int(number) for name, number in most.items()}}
+        counts = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
+        plain = {**_name_options(known, own), **{name: _read_count(name, number) for name, number in counts.items()}}
         operands = dict(zip(names, arrays, strict=True))
         return _jax.call("varlen", operands, plain, out=out, stream=stream, check=check, is_packed=True)
     if _frameworks.is_watched("out, stream and check", is_plain, *arrays, records=True, casts=block_table is None):
@@ -414,8 +412,7 @@ def varlen(
         most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
         return _serving_torch.varlen(*arrays, **most, **_name_options(known, own))
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
-    for name, number in (("max_seqlen_q", max_seqlen_q), ("max_seqlen_k", max_seqlen_k)):
-        _check_count(name, number)
+    longest = (_read_count("max_seqlen_q", max_seqlen_q), _read_count("max_seqlen_k", max_seqlen_k))
     integers = {
         "query_lengths": ("", None),
         "key_lengths": ("seqused_k", seqused_k),
@@ -570,11 +567,12 @@ def _name_options(options: tuple[Any, ...], own: tuple[Any, ...]) -> dict[str, A
     }
 
 
-def _check_count(name: str, number: Any) -> None:
+def _read_count(name: str, number: Any) -> int | None:
     if number is not None and not isinstance(number, numbers.Integral):
         raise TypeError(f"expects {name} to be an integer or None, but got {_frameworks.describe_type(number)}")
     if number is not None and number < 0:
         raise ValueError(f"expects {name} to be at least 0, or None, but got {number}")
+    return None if number is None else int(number)
 
 
 def _check_rank(name: str, array: Any, rank: int, dims: str) -> None:

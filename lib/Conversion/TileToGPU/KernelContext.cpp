@@ -25,6 +25,9 @@ KernelContext KernelContext::get(gpu::GPUFuncOp kernel, tile::TargetAttr target,
        kernel.getKnownClusterSize().value_or(ArrayRef<int32_t>()))
     context.cluster *= size;
   context.warpgroupWarps = target.getWarpgroupWarps();
+  context.storesAsync =
+      kernel->walk([](tile::StoreAsyncOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
   return context;
 }
 

@@ -36,6 +36,8 @@ struct KernelContext {
   int64_t cluster = 1;
   /// Warps that multiply together, as many as the chip knows of.
   int64_t warpgroupWarps = 1;
+  /// Whether the copy engine stores for threads.
+  bool storesAsync = false;
 
   /// For each wait for an MMA that a warpgroup has issued, how many were issued
   /// later and may still run.

@@ -198,8 +198,8 @@ LogicalResult JoinPattern::matchAndRewrite(tile::JoinOp op, OpAdaptor,
                    context.countWarpgroups(context.getWarps(op)) > 1;
   Meeting threads(b, loc, context, /*asOne=*/hasGroups);
   // Behind what all of them have stored, and have read from the word before.
-  if (const CopyEngine *engine = context.model->getCopyEngine())
-    engine->waitStores(b, loc, /*complete=*/true);
+  if (context.storesAsync)
+    context.model->getCopyEngine()->waitStores(b, loc, /*complete=*/true);
   threads.meet();
   auto counts =
       scf::IfOp::create(b, loc, threads.isFirst(), /*withElseRegion=*/false);

@@ -3,6 +3,7 @@
 
 import re
 
+import numpy
 import pytest
 import torch
 from torch._dynamo.testing import CompileCounter
@@ -31,6 +32,16 @@ def make_packed(lengths):
 def compile(function, **options):
     counter = CompileCounter()
     return torch.compile(function, fullgraph=True, backend=counter, **options), counter
+
+
+def test_lengths_of_numpy():
+    """Where calls may be known, too, which count by them."""
+    starts = torch.tensor([0, 5, 12], dtype=torch.int32)
+    q, k, v = make(12, 2, 64), make(12, 2, 64), make(12, 2, 64)
+    expected = attune.varlen(q, k, v, starts, starts, 7, 7)
+    assert torch.equal(attune.varlen(q, k, v, starts, starts, numpy.int64(7), numpy.int32(7)), expected)
+    with pytest.raises(TypeError, match="expects max_seqlen_q to be an integer or None, but got float"):
+        attune.varlen(q, k, v, starts, starts, 7.0, 7)
 
 
 def test_decode_in_one_graph():

@@ -7,6 +7,7 @@
 #layout = #tile.layout<registers = [[4, 1, 1]], lanes = [[32, 0, 1]], warps = [[4, 0, 32]]>
 !tile = !tile.tile<128x4xf32, registers, #layout>
 !out = memref<128x4xf32>
+!shared = !tile.tile<64x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
 !wide = !tile.tile<256x4xf32, registers, #tile.layout<registers = [[4, 1, 1]], lanes = [[32, 0, 1]], warps = [[8, 0, 32]]>>
 
 module attributes {gpu.container_module} {
@@ -68,7 +69,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Of several warpgroups, whose threads have stored by the copy engine before, one thread counts for all.
+  // Of several warpgroups one thread counts for all, behind what the copy engine has stored for each thread.
   // CHECK-LABEL: gpu.func @warpgroups
   // CHECK:         nvvm.cp.async.bulk.wait_group 0
   // CHECK:         nvvm.barrier id = %[[ID:.+]] number_of_threads = %c256_i32
@@ -76,17 +77,20 @@ gpu.module @kernels {
   // CHECK-NEXT:    scf.if %[[FIRST]] {
   // CHECK:           memref.atomic_rmw addi
   // CHECK:         nvvm.barrier id = %[[ID]] number_of_threads = %c256_i32
-  gpu.func @warpgroups(%out: memref<256x4xf32>, %counters: memref<?xi32>, %i: index, %parts: index) kernel
+  gpu.func @warpgroups(%out: memref<256x4xf32>, %added: memref<64x32xf32>, %counters: memref<?xi32>, %i: index, %parts: index) kernel
       attributes {known_block_size = array<i32: 384, 1, 1>} {
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     tile.specialize #tile.role<"load", warps = 4, threads = one> {
     }, #tile.role<"compute", warps = 8> {
+      %sums = tile.buffer at 1024 : !shared
+      %stored = tile.store_async %sums, %added[%c0, %c0] accumulate : !shared, memref<64x32xf32>
       %last = tile.join %counters[%i] of %parts : memref<?xi32>
       scf.if %last {
         %tile = tile.fill %zero : f32 -> !wide
         tile.store %tile, %out[%c0, %c0] : !wide, memref<256x4xf32>
       }
+      tile.wait_reads %stored : !tile.token
     }
     gpu.return
   }
