@@ -199,8 +199,7 @@ def _compute(given: dict[str, Any], interleaved: bool, stream: int | None, chip:
     if 0 in (tokens, *(size for name, tensor in tensors.items() if name.endswith("pool") for size in tensor.shape)):
         return
     problem = Problem(tuple(parts), heads, slots_dtype, rotary, interleaved)
-    device = _devices.get_device(*place, chip)
-    kernel = device.get_kernel(problem, _schedules.Bucket.get(tokens, 1, 1))
+    device, kernel = _devices.get_kernel(place, chip, problem, _schedules.Bucket.get(tokens, 1, 1))
     named, places = {_NAMES[name]: tensor for name, tensor in tensors.items()}, _devices.find_places(kernel)
     arguments, queue = _devices.run(device, kernel, [named[name] for name in places], given["rows"], stream)
     if not device.is_host:

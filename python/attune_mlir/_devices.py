@@ -160,7 +160,8 @@ def _add_workspaces(
     restored = {pos: _round_up(num_bytes) for pos, num_bytes in sizes.items() if kernel.argument(pos).is_restored}
     if restored and (address := device.take_zeros(sum(restored.values()), tensors[0].device_type, queue)) is not None:
         for pos, num_bytes in restored.items():
-            tensors[pos] = _native.Tensor.from_address(address, num_bytes)
+            # Bytes, by DLPack's numbers.
+            tensors[pos] = _native.Tensor.from_memory(address, [num_bytes], 1, 8, tensors[0].device_type, tensors[0].device_number)
             address += num_bytes
             del sizes[pos]
     owners = []

@@ -306,8 +306,7 @@ def run(
         return out, lse
     attempt = attempt or _repeated.Attempt(list(arrays.values()), form, sinks, return_lse, chip)
     call = _read_call(operands, form, query, return_lse, attempt.identity, has_gradients=has_gradients)
-    device = _devices.get_device(*operands.place, chip)
-    kernel = device.get_kernel(call.problem, call.bucket)
+    device, kernel = _devices.get_kernel(operands.place, chip, call.problem, call.bucket)
     places = _devices.find_places(kernel)
     # Tensors that functions read, but no kernel, are left out.
     read = [call.inputs[name] for name in places if name in call.inputs]

@@ -183,7 +183,7 @@ def make_tensor(array: Any, name: str, *, writable: bool = False) -> _native.Ten
         view, dtype = array.view(found[0]), found[1]
     elif framework == "torch" and array.dtype.itemsize == 1 and (found := _VIEWS.get(str(array.dtype).removeprefix("torch."))):
         view, dtype = array.view(sys.modules["torch"].uint8), found[1]
-    elif framework in ("jax", "jaxlib"):
+    elif is_jax(array):
         _check_jax(array, name, writable)
     elif framework == "attune_mlir":
         return array.make_tensor()  # type: ignore[no-any-return]

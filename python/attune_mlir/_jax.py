@@ -239,6 +239,12 @@ def _call(name: str, operands: dict[str, Any], **options: Any) -> tuple[Any, ...
     return tuple(jax.lax.pcast(result, tuple(varying), to="varying") for result in results)
 
 
+def _call_packed(name: str, operands: dict[str, Any], options: dict[str, Any], is_packed: bool) -> tuple[Any, ...]:
+    """The same. Where that `is_packed`, results have a batch of 1 in front, which is left out."""
+    found = _call(name, operands, **options)
+    return tuple(x[0] for x in found) if is_packed else found
+
+
 _NO_SECOND = "expects first derivatives of attention alone, but got a second one, for which attune_mlir has no kernel"
 
 
@@ -398,13 +404,12 @@ def attention(operands: dict[str, Any], options: dict[str, Any], *, return_lse: 
 
 @functools.cache
 def _make_other(name: str, text: str, is_packed: bool) -> Callable[..., Any]:
-    """A function of operands by their names, with options as JSON. Where that `is_packed`, results have a batch of 1 in front."""
+    """A function of operands by their names, with options as JSON."""
     options = json.loads(text)
     no_gradients = f"expects {name} of arrays of JAX without gradients, for which attune_mlir has no kernel: use jax.lax.stop_gradient"
 
     def compute(operands: dict[str, Any]) -> tuple[Any, ...]:
-        found = _call(name, operands, **options)
-        return tuple(x[0] for x in found) if is_packed else found
+        return _call_packed(name, operands, options, is_packed)
 
     return jax.jit(_refuse_gradients(compute, no_gradients))  # type: ignore[no-any-return]
 
@@ -422,7 +427,7 @@ def _make_varlen(text: str) -> Callable[..., Any]:
     kept["longest"] = (options["max_seqlen_q"], options["max_seqlen_k"])
 
     def compute(operands: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(x[0] for x in _call("varlen", operands, **options))
+        return _call_packed("varlen", operands, options, is_packed=True)
 
     def compute_and_save(operands: dict[str, Any]) -> Any:
         values = {name: None if one is None else one.value for name, one in operands.items()}
@@ -467,8 +472,7 @@ def _make_merge(text: str, is_packed: bool) -> Callable[..., Any]:
         return of_heads.swapaxes(-1, -2) if rows_first else of_heads
 
     def compute(operands: dict[str, Any]) -> tuple[Any, ...]:
-        found = _call("merge", operands, **options)
-        return tuple(x[0] for x in found) if is_packed else found
+        return _call_packed("merge", operands, options, is_packed)
 
     def compute_and_save(operands: dict[str, Any]) -> Any:
         out, lse = _make_merge(text_with_lse, is_packed)(operands)
@@ -492,11 +496,11 @@ def _make_merge(text: str, is_packed: bool) -> Callable[..., Any]:
     return jax.jit(function)  # type: ignore[no-any-return]
 
 
-def _choose(name: str, operands: dict[str, Any], text: str, is_packed: bool) -> Callable[..., Any]:
+def _choose(name: str, operands: dict[str, Any], options: dict[str, Any], is_packed: bool) -> Callable[..., Any]:
     """The function, with gradients where there are kernels for these."""
+    text = json.dumps(options, sort_keys=True)
     if name == "merge":
         return _make_merge(text, is_packed)
-    options = json.loads(text)
     parts = [operands.get(part) for part in "qkv"]
     given = {part for part, array in operands.items() if array is not None}
     is_plain = given <= {*_LEARNED, *_CLAUSES.values()} and all(options.get(part) is None for part in ("latent", "weights", "out_dtype"))
@@ -528,5 +532,5 @@ def call(
         if any(isinstance(array, jax.core.Tracer) for array in operands.values()):
             raise TypeError("expects check for arrays that are there, but got what a function of JAX is traced with: leave it out")
         _trace(name, {name: array for name, array in operands.items() if array is not None}, {**options, "check": True})
-    found = _choose(name, operands, json.dumps(options, sort_keys=True), is_packed)(operands)
+    found = _choose(name, operands, options, is_packed)(operands)
     return found if options.get("return_lse", True) else found[0]

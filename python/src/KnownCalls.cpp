@@ -60,12 +60,7 @@ bool Key::addTensor(const View &view) {
 
 static Call::Memory makeMemory(size_t place, uint8_t code, uint8_t bits,
                                std::vector<int64_t> sizes, uint64_t alignment) {
-  std::vector<int64_t> strides(sizes.size());
-  int64_t stride = 1;
-  for (size_t dim = sizes.size(); dim-- > 0;) {
-    strides[dim] = stride;
-    stride *= std::max<int64_t>(sizes[dim], 1);
-  }
+  std::vector<int64_t> strides = makeStrides(sizes);
   return {place, code, bits, std::move(sizes), std::move(strides), alignment};
 }
 

@@ -93,31 +93,29 @@ std::optional<Tensor> Tensor::from(nb::handle array, bool writable,
   return tensor;
 }
 
+std::vector<int64_t>
+attune::python::makeStrides(const std::vector<int64_t> &sizes) {
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  for (size_t dim = sizes.size(); dim-- > 0;) {
+    strides[dim] = stride;
+    stride *= std::max<int64_t>(sizes[dim], 1);
+  }
+  return strides;
+}
+
 Tensor Tensor::fromMemory(uint64_t address, std::vector<int64_t> sizes,
                           int code, int bits, int deviceType,
                           int deviceNumber) {
   Tensor tensor;
   tensor.address = address;
-  tensor.strides.resize(sizes.size());
-  int64_t stride = 1;
-  for (size_t dim = sizes.size(); dim-- > 0;) {
-    tensor.strides[dim] = stride;
-    stride *= std::max<int64_t>(sizes[dim], 1);
-  }
+  tensor.strides = makeStrides(sizes);
   tensor.sizes = std::move(sizes);
   tensor.code = code;
   tensor.bits = bits;
   tensor.deviceType = deviceType;
   tensor.deviceNumber = deviceNumber;
   tensor.type = findType(code, bits);
-  return tensor;
-}
-
-Tensor Tensor::fromAddress(uint64_t address, int64_t numBytes) {
-  Tensor tensor;
-  tensor.address = address;
-  tensor.sizes = {numBytes};
-  tensor.strides = {1};
   return tensor;
 }
 
@@ -234,9 +232,6 @@ void attune::python::bindRuntime(nb::module_ &scope) {
                   nb::arg("writable"), nb::arg("dtype").none(),
                   "None for what DLPack does not describe, or for a read-only "
                   "array that has to be writable.")
-      .def_static("from_address", &Tensor::fromAddress, nb::arg("address"),
-                  nb::arg("num_bytes"),
-                  "Bytes of the device, which nobody gives back.")
       .def_static("from_memory", &Tensor::fromMemory, nb::arg("address"),
                   nb::arg("shape"), nb::arg("code"), nb::arg("bits"),
                   nb::arg("device_type"), nb::arg("device_number"),

@@ -18,6 +18,9 @@ struct Device {
   runtime::Device handle;
 };
 
+/// Those of an array in row-major order without gaps.
+std::vector<int64_t> makeStrides(const std::vector<int64_t> &sizes);
+
 /// Memory of a framework, which stays alive with it.
 class Tensor {
 public:
@@ -30,9 +33,6 @@ public:
   static Tensor fromMemory(uint64_t address, std::vector<int64_t> sizes,
                            int code, int bits, int deviceType,
                            int deviceNumber);
-
-  /// Bytes that have no owner.
-  static Tensor fromAddress(uint64_t address, int64_t numBytes);
 
   /// As kernels take it. `argument` is used before the tensor goes.
   AttuneArgument getArgument(bool isWorkspace) const;

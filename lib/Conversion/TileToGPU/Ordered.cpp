@@ -194,8 +194,7 @@ LogicalResult JoinPattern::matchAndRewrite(tile::JoinOp op, OpAdaptor,
   auto type = MemRefType::get({1}, i32, MemRefLayoutAttrInterface(), space);
   Value zero = constant(b, loc, 0),
         word = createSharedView(b, loc, type, *op.getOffset());
-  bool hasGroups = !context.roles.empty() &&
-                   context.countWarpgroups(context.getWarps(op)) > 1;
+  bool hasGroups = context.countWarpgroups(context.getWarps(op)) > 1;
   Meeting threads(b, loc, context, /*asOne=*/hasGroups);
   // Behind what all of them have stored, and have read from the word before.
   if (context.storesAsync)
