@@ -124,7 +124,8 @@ def attention(
     scale: float | None = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
-    dropout_p: float = 0.0,
+    # An integer, since torch.compile makes an input of a float, and traces again without.
+    dropout_p: float = 0,
     score_mod: Callable[..., Any] | None = None,
     mask_mod: Callable[..., Any] | None = None,
     block_mask: Any = None,
@@ -186,7 +187,7 @@ def attention(
     has_scales = not (q_descale is k_descale is v_descale is k_zero is v_zero is weights is out_dtype is out_descale is None)
     has_scales = has_scales or (out is not None and _frameworks.is_narrow(out))
     # Nearly all calls have the default.
-    probability = 0.0 if type(dropout_p) is float and dropout_p == 0 else read_dropout(dropout_p, (q, k, v), has_scales)
+    probability = 0.0 if type(dropout_p) in (int, float) and dropout_p == 0 else read_dropout(dropout_p, (q, k, v), has_scales)
     has_dropout = probability > 0
     if not has_functions and not has_scales and not has_dropout and out is None and stream is None and _known.may_repeat():
         found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)

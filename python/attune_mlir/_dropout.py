@@ -101,11 +101,15 @@ torch.library.register_fake("attune::attention_dropout_backward", _fake_backward
 _torch.register_autograd(_library, "attention_dropout", _recorder.differentiate, _recorder.save)
 
 
+def refuse_transforms(*tensors: Any) -> None:
+    """NotImplementedError where torch.func maps or transforms the tensors."""
+    if _torch.is_traced(*tensors) and not torch.compiler.is_compiling() and _torch.is_transformed():
+        raise NotImplementedError("expects dropout_p of 0 where torch.func maps or transforms, for which there is no rule")
+
+
 def attention(tensors: tuple[Any, ...], probability: float, options: dict[str, Any], out: torch.Tensor | None, stream: int | None) -> Any:
     """Result and LSE of q, k, v, slopes and sinks. `options` are those of `attune_mlir.attention`."""
-    is_traced = _torch.is_traced(*tensors)
-    if is_traced and not torch.compiler.is_compiling() and _torch.is_transformed():
-        raise NotImplementedError("expects dropout_p of 0 where torch.func maps or transforms, for which there is no rule")
+    refuse_transforms(*tensors)
     *parts, alibi_slopes, sinks = tensors
     options = {**options, "probability": probability}
     arguments = (*parts, draw(tensors[0].device), alibi_slopes, sinks)

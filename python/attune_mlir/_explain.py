@@ -200,10 +200,10 @@ def read_arguments(
         dropout = _dropout.make_example(probability, q.device)
     call: _attention.Call
     if _attention.is_scaled((q, k, v), has_scales, has_functions, options["layout"]):
-        from . import _serving
+        from . import _serving, _serving_options
 
         plain_q, plain_k, plain_v, slopes, logits = arrays
-        form = _serving.Options(
+        form = _serving_options.Options(
             causal=bool(options["causal"]),
             window=options["window"],
             softcap=options["softcap"],

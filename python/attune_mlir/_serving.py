@@ -22,9 +22,9 @@ from . import (
     _known,
     _native,
     _operands,
-    _scales,
     _schedules,
 )
+from ._serving_options import Options
 from ._serving_problem import Problem
 
 #: Clauses with scales of query, key and value, with zero points, and with scales of the result.
@@ -43,93 +43,6 @@ def _check_sizes(tensors: dict[str, _native.Tensor], has_pages: bool) -> None:
         what = "number of pages, and of keys in each," if has_pages else "number of keys"
         raise ValueError(f"expects k and v to have one {what} but got {shapes}")
     _operands.check_heads(q, k, v, ("q", "k", "v"), shapes)
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """What attention is, besides its operands."""
-
-    causal: bool
-    window: tuple[int, int] | None
-    softcap: float | None
-    scale: float | None
-    alibi_slopes: Any
-    sinks: Any
-    return_lse: bool
-    #: How many columns of the keys are values; None where these are apart.
-    latent: int | None
-    batch_invariant: bool
-    #: A type of 8 bits, or None.
-    weights: Any
-    #: Whether what integers hold is checked.
-    check: bool
-    #: What elements of queries, keys and values are multiplied by.
-    descales: tuple[Any, Any, Any]
-    #: Which numbers stand for 0 in keys and values.
-    zeros: tuple[Any, Any] = (None, None)
-    #: Of a result of 8 bits its type, or None where `out` says it, and what its elements are to be multiplied by.
-    narrow: tuple[Any, Any] = (None, None)
-
-    def read_scales(
-        self, tensors: dict[str, _native.Tensor], packs_queries: bool, packs_keys: bool, place: tuple[str, int]
-    ) -> dict[str, tuple[_native.Tensor, str]]:
-        """The operands of the clauses with scales and zero points that are given, and along which dimensions they differ."""
-        if self.latent is not None and self.descales[2] is not None:
-            raise ValueError("expects no v_descale with latent, for values that are columns of the keys have their scales, but got one")
-        kv_heads = tensors["k"].shape[2]
-        parts = (
-            ("query_scales", "q", packs_queries, kv_heads),
-            ("key_scales", "k", packs_keys, None),
-            ("value_scales", "v", packs_keys, None),
-        )
-        found = {
-            clause: _scales.read(array, f"{name}_descale", tensors[name], is_packed, place, heads)
-            for (clause, name, is_packed, heads), array in zip(parts, self.descales, strict=True)
-            if array is not None
-        }
-        for (clause, name, is_packed, _), array in zip(parts[1:], self.zeros, strict=True):
-            if array is None:
-                continue
-            self._check_zeros(name, _frameworks.get_dtype_name(tensors[name]))
-            zeros = _scales.read(array, f"{name}_zero", tensors[name], is_packed, place)
-            if clause not in found or zeros[0].shape != found[clause][0].shape:
-                raise ValueError(f"expects {name}_zero of the shape of {name}_descale, but got shape {tuple(array.shape)}")
-            found[clause.replace("scales", "zeros")] = zeros
-        if self.narrow[1] is not None:
-            found["result_scales"] = _scales.read_of_heads(self.narrow[1], "out_descale", tensors["q"].shape[2], place)
-        return found
-
-    def choose_dtype(self, of_query: str, out: Any) -> str:
-        """The type of the result of queries of this one."""
-        given = None if out is None else _frameworks.get_dtype_name(_frameworks.make_tensor(out, "out"))
-        narrow = _frameworks.name_float8(self.narrow[0], "out_dtype")
-        if narrow is None and given is not None and _operands.is_float8(given):
-            narrow = given
-        if (narrow is None) != (self.narrow[1] is None):
-            wanted = "a float of 8 bits as out_dtype, or as that of out, beside out_descale" if narrow is None else "out_descale"
-            raise ValueError(f"expects {wanted}, but got none" + ("" if narrow is None else f" for a result of {narrow}"))
-        if narrow is not None or not _operands.is_float8(of_query):
-            return narrow or of_query
-        if given not in (None, "float16", "bfloat16"):
-            raise TypeError(f"expects out of float16 or bfloat16, but got {given}")
-        return given or "bfloat16"
-
-    def _check_zeros(self, name: str, dtype: str) -> None:
-        """That there can be zero points of keys or values of this type."""
-        if dtype not in ("int8", _operands.PACKED):
-            raise TypeError(f"expects {name}_zero beside {name} of int8 or uint8 alone, but got one for {dtype}")
-        if self.latent is not None or self.weights is not None:
-            raise ValueError(f"expects no {name}_zero with latent or weights, but got one")
-
-    def choose_values(self, key: Any, value: Any, name: str, head_dim: int) -> Any:
-        """The array that holds the values, of keys with so many columns, which may be that of the keys."""
-        if (self.latent is None) == (value is None):
-            raise ValueError(
-                f"expects {name} or latent, the columns of the keys that are values, but got {'neither' if value is None else 'both'}"
-            )
-        if self.latent is not None and (not isinstance(self.latent, int) or not 1 <= self.latent <= head_dim):
-            raise ValueError(f"expects latent to be from 1 to the head dimension {head_dim}, but got {self.latent!r}")
-        return key if self.latent is not None else value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,6 +100,8 @@ def read_call(
     inputs = {"query": tensors["q"], "key": tensors["k"], "value": tensors["v"], **operands}
     inputs |= {clause: tensor for clause, (tensor, _) in scales.items()}
     inputs |= _operands.read_per_head(options.alibi_slopes, options.sinks, heads, place, options.latent is not None)
+    if options.dropout is not None:
+        inputs["dropout"] = _frameworks.make_tensor(options.dropout[1], "dropout")
     of_query, of_key, of_value = map(_frameworks.get_dtype_name, tensors.values())
     problem = Problem(
         dtypes=(of_query, of_key, of_value, dtype),
@@ -210,6 +125,7 @@ def read_call(
         batch_invariant=options.batch_invariant,
         weights=_frameworks.name_float8(options.weights, "weights"),
         seq_k=most_keys if has_lengths else None,
+        dropout=None if options.dropout is None else options.dropout[0],
     )
     results: list[tuple[int, ...]] = [(rows, seq_q, heads, head_dim_v)] + [(rows, heads, seq_q)] * options.return_lse
     sizes = _operands.Sizes(batch, heads, seq_q, head_dim, kv_heads, most_keys, head_dim_v)
@@ -256,7 +172,7 @@ def compute(
     out: Any,
     stream: int | None,
     chip: str | None,
-    attempt: _known.Attempt,
+    attempt: _known.Attempt | None,
 ) -> tuple[Any, Any]:
     """Checks, compiles and launches. Arrays are q, k and v in the order bshd, `integers` the operands of clauses by their names.
 
@@ -279,7 +195,7 @@ def compute(
         device, kernel = _devices.get_kernel(call.place, chip, call.problem, call.bucket)
         places = _devices.find_places(kernel)
         arguments, queue = _devices.run(device, kernel, [given[name] for name in places], arrays["q"], stream)
-        if not device.is_host:
+        if attempt is not None and not device.is_host:
             attempt.learn(["output"] + ["lse"] * options.return_lse, places, arguments, kernel, queue)
     return out if is_given else framework.finish(arrays["q"], out), None if lse is None else framework.finish(arrays["q"], lse)
 
@@ -330,6 +246,7 @@ def varlen(
     scale: float | None = None,
     alibi_slopes: Any = None,
     sinks: Any = None,
+    dropout_p: float = 0,
     return_lse: bool = False,
     latent: int | None = None,
     batch_invariant: bool = False,
@@ -356,6 +273,8 @@ def varlen(
     max_seqlen_k  results do not depend on them
     seqused_k     [sequences], int32: how many keys of each are there, where that is less than there is room for
     block_table   [sequences, pages of the longest], int32: which pages have the keys and values of each sequence
+    dropout_p     as in `attention`, of queries and keys of 16 bits that are packed: what is dropped depends on the number of the sequence
+                  and on places in it, so that sequences of one length drop the weights that `attention` does
     latent        with None for v: so many columns of k, the first ones, are the values (as in DeepSeek's models, once queries have
                   been multiplied by what unfolds keys); the result has as many
     batch_invariant  the bits of a sequence depend on nothing but its own queries and keys, whatever is beside it; takes longer
@@ -394,7 +313,8 @@ def varlen(
     longest, is_plain = (max_seqlen_q, max_seqlen_k), out is None and stream is None and not check
     scaled = (alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero, out_descale)
     inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, *scaled)
-    if is_plain and (found := _known.repeat(("varlen", *own), known, inputs, longest)) is not None:
+    dropout = None if type(dropout_p) in (int, float) and dropout_p == 0 else _draw_dropout(dropout_p, inputs, own)
+    if is_plain and dropout is None and (found := _known.repeat(("varlen", *own), known, inputs, longest)) is not None:
         found = _view_result(found, out_dtype)
         return (found[0][0], found[1][0]) if return_lse else found[0]
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled)
@@ -409,10 +329,50 @@ def varlen(
     if _frameworks.is_watched("out, stream and check", is_plain, *arrays, records=True, casts=block_table is None):
         from . import _serving_torch
 
-        most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
-        return _serving_torch.varlen(*arrays, **most, **_name_options(known, own))
+        most: dict[str, Any] = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
+        random = None
+        if dropout is not None:
+            most["probability"], random = dropout
+        return _serving_torch.varlen(*arrays, random, **most, **_name_options(known, own))
+    found, lse = compute_varlen(arrays, known, own, longest, dropout, out=out, stream=stream, check=check)
+    return (found, lse) if return_lse else found
+
+
+def _draw_dropout(dropout_p: Any, inputs: tuple[Any, ...], own: tuple[Any, ...]) -> tuple[float, Any] | None:
+    """A probability, and a seed and an offset; None for no dropout. `inputs` and `own` are those of `varlen`."""
+    q, k, v, _, _, _, table, _, _, *scales = inputs
+    latent, _, weights, out_dtype = own
+    has_scales = any(x is not None for x in (*scales, weights, out_dtype))
+    probability = _attention.read_dropout(dropout_p, (q, k, v), has_scales)
+    if not probability:
+        return None
+    for name, value in (("block_table", table), ("latent", latent)):
+        if value is not None:
+            raise NotImplementedError(f"expects no {name} beside dropout_p, but got one")
+    from . import _dropout
+
+    _dropout.refuse_transforms(q, k, v)
+    return probability, _dropout.draw(q.device)
+
+
+def compute_varlen(
+    arrays: tuple[Any, ...],
+    known: tuple[Any, ...],
+    own: tuple[Any, ...],
+    longest: tuple[int | None, int | None],
+    dropout: tuple[float, Any] | None,
+    *,
+    out: Any = None,
+    stream: int | None = None,
+    check: bool = False,
+) -> tuple[Any, Any]:
+    """The result of `varlen`, and the LSE or None, where nothing else sees the call. The first four are what `varlen` makes."""
+    q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled = arrays
+    causal, window, softcap, scale, return_lse, _, chip = known
+    latent, batch_invariant, weights, out_dtype = own
+    alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero, out_descale = scaled
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
-    longest = (_read_count("max_seqlen_q", max_seqlen_q), _read_count("max_seqlen_k", max_seqlen_k))
+    longest = (_read_count("max_seqlen_q", longest[0]), _read_count("max_seqlen_k", longest[1]))
     integers = {
         "query_lengths": ("", None),
         "key_lengths": ("seqused_k", seqused_k),
@@ -420,10 +380,11 @@ def varlen(
         "key_starts": ("cu_seqlens_k", cu_seqlens_k),
         "pages": ("block_table", block_table),
     }
-    attempt = _attempt(("varlen", *own), known, inputs, integers, longest)
-    scales = q_descale, k_descale, v_descale
+    inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, *scaled)
+    attempt = _attempt(("varlen", *own), known, inputs, integers, longest) if dropout is None else None
     flags = bool(return_lse), latent, bool(batch_invariant), weights, bool(check)
-    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, (k_zero, v_zero), (out_dtype, out_descale))
+    scales, zeros, narrow = (q_descale, k_descale, v_descale), (k_zero, v_zero), (out_dtype, out_descale)
+    options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, zeros, narrow, dropout)
     v = options.choose_values(k, v, "v", q.shape[-1])
     for name, array in (("k", k), ("v", v)):
         if block_table is None:
@@ -442,8 +403,7 @@ def varlen(
         chip,
         attempt,
     )
-    result = found[0] if out is None else out
-    return (result, lse[0]) if return_lse else result
+    return found[0] if out is None else out, lse[0] if return_lse else None
 
 
 def decode(

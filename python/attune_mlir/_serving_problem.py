@@ -54,6 +54,8 @@ class Problem:
     weights: str | None
     #: Keys of each sequence where that is known, and they lie neither in pages nor packed.
     seq_k: int | None
+    #: The probability of dropout; None for no dropout.
+    dropout: float | None = None
 
     def _describe(self, dtype: str, packed: bool, length: int | None, heads: int, head_dim: int, strided: bool) -> str:
         head_dim = head_dim // 2 if dtype == _operands.PACKED else head_dim
@@ -79,6 +81,8 @@ class Problem:
         clauses += [] if self.weights is None else [f"weights({_DTYPES[self.weights]})"]
         if packed := [name for name, dtype in zip(("key", "value"), self.dtypes[1:3], strict=True) if dtype == _operands.PACKED]:
             clauses.append(f"packed({', '.join(packed)})")
+        if self.dropout is not None:
+            clauses.append(f"dropout(%random, {self.dropout:.9e} : tensor<2xi64>)")
         for name, letters in self.scales:
             blocks = f", [1, 1, {self.heads // self.kv_heads}, 1]" if "g" in letters else ""
             clauses.append(f"{name}(%{name}{blocks} : {self._describe_scales(name, letters)})")
@@ -96,6 +100,7 @@ class Problem:
         arguments = [f"%q: {q}", f"%k: {k}"] + [f"%v: {v}"] * (not self.is_latent)
         arguments += [f"%{name}: tensor<{self.heads}xf32>" for name in ["alibi"] * self.has_alibi + ["sinks"] * self.has_sinks]
         arguments += [f"%{name}: {_integers.describe(name)}" for name in self.integers]
+        arguments += ["%random: tensor<2xi64>"] * (self.dropout is not None)
         arguments += [f"%{name}: {self._describe_scales(name, letters)}" for name, letters in self.scales]
         results = [self._describe(of_result, packs_queries, self.seq_q, self.heads, self.head_dim_v, False)]
         batch = "1" if packs_queries else "?"

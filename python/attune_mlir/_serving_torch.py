@@ -26,7 +26,8 @@ _SCALES = ("q_descale", "k_descale", "v_descale", "k_zero", "v_zero", "out_desca
 _SCHEMAS = {
     "decode": f"Tensor q, Tensor k_cache, Tensor? v_cache, Tensor? cache_seqlens, Tensor? block_table, {_PER_HEAD}, *, {_OPTIONS}",
     "varlen": "Tensor q, Tensor k, Tensor? v, Tensor cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? seqused_k, Tensor? block_table,"
-    f" {_PER_HEAD}, *, SymInt? max_seqlen_q=None, SymInt? max_seqlen_k=None, {_OPTIONS}",
+    f" {_PER_HEAD}, Tensor? random=None, *, float probability=0.0, SymInt? max_seqlen_q=None, SymInt? max_seqlen_k=None,"
+    f" {_OPTIONS}",
     "merge": "Tensor[] outputs, Tensor[] lses, *, str layout='bshd', bool return_lse=False, str? chip=None",
 }
 
@@ -37,8 +38,9 @@ for _name, _schema in _SCHEMAS.items():
     _library.define(f"{_name}({_schema}) -> (Tensor, Tensor)", tags=_TAGS)
 _library.define(
     "varlen_backward(Tensor out_grad, Tensor? lse_grad, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, Tensor? alibi_slopes,"
-    " Tensor? sinks, Tensor cu_seqlens_q, Tensor cu_seqlens_k, Tensor? seqused_k, *, SymInt? max_seqlen_q, SymInt? max_seqlen_k,"
-    " bool causal, int[]? window, float? softcap, float? scale, bool batch_invariant, str? chip, bool[] wanted)"
+    " Tensor? sinks, Tensor cu_seqlens_q, Tensor cu_seqlens_k, Tensor? seqused_k, Tensor? random, *,"
+    " float probability=0.0, SymInt? max_seqlen_q, SymInt? max_seqlen_k, bool causal, int[]? window, float? softcap, float? scale,"
+    " bool batch_invariant, str? chip, bool[] wanted)"
     " -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=_TAGS,
 )
@@ -89,9 +91,15 @@ def _fake_decode(
     return q.new_empty((batch, length, heads, columns), dtype=_find_dtype(q, out_dtype)), lse
 
 
-def _varlen(*tensors: Any, return_lse: bool = False, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def _varlen(*tensors: Any, return_lse: bool = False, probability: float = 0.0, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
     # Those that are recorded are not memory for anyone else.
-    q, k, v, starts_q, starts_k, used, table, slopes, sinks, *scales = (_torch.detach(_torch.as_plain(x)) for x in tensors)
+    plain = tuple(_torch.detach(_torch.as_plain(x)) for x in tensors)
+    q, k, v, starts_q, starts_k, used, table, slopes, sinks, *scales = plain
+    if probability:
+        known = *(options.get(name) for name in ("causal", "window", "softcap", "scale")), return_lse, "bshd", options.get("chip")
+        own = tuple(options.get(name) for name in ("latent", "batch_invariant", "weights", "out_dtype"))
+        longest = options.get("max_seqlen_q"), options.get("max_seqlen_k")
+        return _pair(_serving.compute_varlen(plain[:-1], known, own, longest, (probability, plain[-1])), return_lse, q)
     named = dict(zip(_SCALES, scales, strict=False), alibi_slopes=slopes, sinks=sinks)
     found = _serving.varlen(q, k, v, starts_q, starts_k, seqused_k=used, block_table=table, return_lse=return_lse, **named, **options)
     return _pair(found, return_lse, q)
@@ -170,14 +178,16 @@ def _check_packed(inputs: Any, options: dict[str, Any]) -> None:
 
 def _find_packed_gradients(
     *tensors: Any,
+    probability: float = 0.0,
     max_seqlen_q: int | None,
     max_seqlen_k: int | None,
     batch_invariant: bool,
     **options: Any,
 ) -> tuple[torch.Tensor | None, ...]:
     """As `_torch.find_gradients`, of its tensors and the numbers that say where sequences are."""
-    *rows, alibi_slopes, sinks, starts_q, starts_k, used = tensors
+    *rows, alibi_slopes, sinks, starts_q, starts_k, used, random = tensors
     integers = {"query_starts": starts_q, "key_starts": starts_k, "key_lengths": used}
+    options |= {"dropout": None if random is None else (probability, random)}
     options |= {"packed": _serving.Packed(integers, (max_seqlen_q, max_seqlen_k), batch_invariant), "layout": "bshd"}
     operands = [*(None if x is None else x[None] for x in rows), alibi_slopes, sinks]
     found = _torch.find_gradients(*operands, **options)
@@ -219,7 +229,7 @@ _recorder = _torch.Recorder(
     _varlen,
     _find_packed_gradients,
     learned=(0, 1, 2, 7, 8),
-    read=(3, 4, 5),
+    read=(3, 4, 5, 15),
     left_out=("return_lse", "latent", "weights", "out_dtype"),
     check=_check_packed,
 )

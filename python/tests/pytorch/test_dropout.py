@@ -60,6 +60,47 @@ def test_results_and_gradients(family):
         assert (grad - other).abs().max() < 2e-2 * max(1, float(other.abs().max()))
 
 
+@pytest.mark.parametrize("family", ["Ampere", "Hopper", "CDNA"])
+def test_packed(family):
+    """Sequences of one length drop what those of a batch do, and others what the definition says; also in gradients."""
+    tensors = make_tensors(seq_q=21, seq_k=40)
+    sinks, slopes = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([0.125, 0.03], requires_grad=True)
+    options = {"sinks": sinks, "alibi_slopes": slopes, "causal": True, "dropout_p": 0.25, "return_lse": True}
+    lengths_q, lengths_k = [21, 9], [33, 40]
+    factors = find_factors(5, 0.25, 2, 2, 21, 40)
+    parts = [
+        [x[number, :length] for x, length in zip(tensors, (m, n, n), strict=True)]
+        for number, (m, n) in enumerate(zip(lengths_q, lengths_k, strict=True))
+    ]
+    packed = [torch.cat(x) for x in zip(*parts, strict=True)]
+    starts = [torch.tensor([0, *x]).cumsum(0).to(torch.int32) for x in (lengths_q, lengths_k)]
+    torch.manual_seed(5)
+    out, lse = attune.varlen(*packed, *starts, 21, 40, **options, chip=find_chip(family))
+    total, first = 0, 0
+    out_grad, lse_grad = torch.randn_like(out), torch.randn_like(lse)
+    for number, part in enumerate(parts):
+        rows = slice(first, first + len(part[0]))
+        own, log = attend(*(x[None] for x in part), factors[number, None, :, : len(part[0]), : len(part[1])], sinks, slopes)
+        assert (out[rows] - own[0]).abs().max() < 5e-3 and (lse[:, rows] - log[0]).abs().max() < 1e-3
+        total = total + (own[0] * out_grad[rows]).sum() + (log[0] * lse_grad[:, rows]).sum()
+        first = rows.stop
+    learned = [*tensors, sinks, slopes]
+    found = torch.autograd.grad([out, lse], learned, [out_grad, lse_grad])
+    for grad, other in zip(found, torch.autograd.grad(total, learned), strict=True):
+        assert (grad - other).abs().max() < 2e-2 * max(1, float(other.abs().max()))
+    # Without gradients, and as a batch.
+    with torch.no_grad():
+        torch.manual_seed(5)
+        assert torch.equal(attune.varlen(*packed, *starts, 21, 40, **options, chip=find_chip(family))[0], out)
+        torch.manual_seed(5)
+        batch = attune.attention(*tensors, causal=True, dropout_p=0.25)
+        torch.manual_seed(5)
+        even = [torch.tensor([0, x, 2 * x], dtype=torch.int32) for x in (21, 40)]
+        assert (
+            attune.varlen(*(x.flatten(0, 1) for x in tensors), *even, causal=True, dropout_p=0.25) - batch.flatten(0, 1)
+        ).abs().max() < 2e-3
+
+
 def test_statistics():
     q, k, v = (x.detach() for x in make_tensors(batch=1, seq_q=16, seq_k=64))
     torch.manual_seed(1)
@@ -122,6 +163,15 @@ def test_compiled():
 
     out = attend(q, k, v, sinks)
     assert not torch.equal(out, attend(q, k, v, sinks))
+    packed = [x[0].detach().requires_grad_() for x in (q, k, v)]
+    starts = torch.tensor([0, 16], dtype=torch.int32)
+
+    @torch.compile(fullgraph=True, backend="aot_eager")
+    def attend_packed(q, k, v):
+        return attune.varlen(q, k, v, starts, starts, causal=True, dropout_p=0.5) * 2
+
+    assert not torch.equal(attend_packed(*packed), attend_packed(*packed))
+    assert all(x.abs().max() > 0 for x in torch.autograd.grad(attend_packed(*packed).sum(), packed))
     # The gradients of values of 1 say which weights were kept, as the results do.
     ones = torch.ones_like(v, requires_grad=True)
     out = attend(q.detach() * 0, k.detach(), ones, sinks.detach() - 1e4)
@@ -137,6 +187,11 @@ def test_operators():
     options = {"probability": 0.5, "causal": True, "window": None, "softcap": None, "scale": None, "layout": "bshd", "chip": None}
     arguments = (q, k, v, torch.tensor([3, 4]), None, torch.zeros(2, requires_grad=True))
     torch.library.opcheck(torch.ops.attune.attention_dropout.default, arguments, options)
+    attune.register_operators()
+    starts = torch.tensor([0, 16], dtype=torch.int32)
+    scales = (None,) * 6
+    packed = (*(x[0].detach().requires_grad_() for x in (q, k, v)), starts, starts, None, None, None, None, *scales, torch.tensor([3, 4]))
+    torch.library.opcheck(torch.ops.attune.varlen.default, packed, {"probability": 0.5, "return_lse": True})
 
 
 def test_errors():
@@ -151,6 +206,24 @@ def test_errors():
             attune.attention(q, k, v, dropout_p=p)
     with pytest.raises(NotImplementedError, match="expects no scales or operands of 8 bits beside dropout_p"):
         attune.attention(q, k, v, dropout_p=0.5, k_descale=torch.ones(1))
+    starts = torch.tensor([0, 16], dtype=torch.int32)
+    packed = [x[0] for x in (q, k, v)]
+    for error, text, options in (
+        (ValueError, "expects dropout_p to be at least 0 and less than 1, but got 1.0", {"dropout_p": 1.0}),
+        (NotImplementedError, "expects no scales or operands of 8 bits beside dropout_p", {"k_descale": torch.ones(1)}),
+        (NotImplementedError, "expects no latent beside dropout_p, but got one", {"latent": 16}),
+        (
+            NotImplementedError,
+            "expects no block_table beside dropout_p, but got one",
+            {"block_table": torch.zeros(1, 1, dtype=torch.int32)},
+        ),
+    ):
+        with pytest.raises(error, match=text):
+            attune.varlen(*packed, starts, starts, **{"dropout_p": 0.5, **options})
+    with pytest.raises(NotImplementedError, match="expects dropout_p of 0 where torch.func maps or transforms"):
+        torch.vmap(lambda x: attune.varlen(x, *packed[1:], starts, starts, dropout_p=0.5))(packed[0][None].detach())
+    with pytest.raises(TypeError, match="expects tensors of PyTorch with dropout_p"):
+        attune.varlen(*(x.detach().numpy() for x in packed), starts.numpy(), starts.numpy(), dropout_p=0.5)
     with pytest.raises(TypeError, match="expects tensors of PyTorch with dropout_p"):
         attune.attention(q.detach().numpy(), k.detach().numpy(), v.detach().numpy(), dropout_p=0.5)
     with pytest.raises(ValueError, match="expects out and stream in plain calls alone"):

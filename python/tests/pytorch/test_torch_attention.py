@@ -134,6 +134,16 @@ def test_block(training):
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
 
 
+def test_traced_once():
+    """No default of an argument is a float, which PyTorch would make an input of and trace again without."""
+    torch._dynamo.reset()
+    counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(lambda q, k, v: attune.attention(q * 2, k, v, causal=True), backend=counter, fullgraph=True, dynamic=True)
+    for length in (16, 24):
+        compiled(*(torch.randn(1, length, 2, 64).half() for _ in range(3)))
+    assert counter.frame_count == 1
+
+
 def test_export():
     class Model(torch.nn.Module):
         def forward(self, q, k, v):
