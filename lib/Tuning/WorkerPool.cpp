@@ -73,6 +73,8 @@ void WorkerPool::submit(uint64_t id, json::Value request, double extraSeconds) {
     retire(*slot);
   // The time to start is counted apart from the time to answer.
   slot->deadline = Clock::now() + toDuration(getSeconds(*slot));
+  // Behind the others, so that all devices are used where one would do.
+  slots.splice(slots.end(), slots, slot);
 }
 
 llvm::Error WorkerPool::ensureStarted(Slot &slot) {

@@ -114,6 +114,19 @@ TEST(WorkerPool, WorkersRunSideBySide) {
   EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(3800));
 }
 
+TEST(WorkerPool, WorkersTakeTurnsWhereOneWouldDo) {
+  fake::TemporaryFolder folder;
+  fake::Problem problem;
+  problem.log = folder / "log";
+  WorkerPool pool({3, fake::getWorkerCommand()}, fake::makeSettings().limits);
+  for (int id = 0; id < 6; ++id) {
+    pool.submit(id, json::Object{{"problem", fake::makeTask(problem).text},
+                                 {"schedule", json::Object{{"x", id}}}});
+    EXPECT_EQ(waitFor(pool, 1).front().kind, Kind::Answer);
+  }
+  EXPECT_EQ(fake::readLines(problem.log + ".workers").size(), 3u);
+}
+
 TEST(WorkerPool, WaitingForADeviceIsNotTheCandidatesTime) {
   fake::TemporaryFolder folder;
   setenv("TMPDIR", folder.path.c_str(), 1);

@@ -50,8 +50,8 @@ public:
   /// Whether a worker waits for something that another process has.
   bool isWaiting() const;
 
-  /// Gives a request to an idle worker, and so many seconds more than others
-  /// have. Ids are the caller's.
+  /// Gives a request to the idle worker that had none for longest, and so many
+  /// seconds more than others have. Ids are the caller's.
   void submit(uint64_t id, llvm::json::Value request, double extraSeconds = 0);
 
   /// Waits until something completes, a signal arrives, or `timeout` passes.
