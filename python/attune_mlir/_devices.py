@@ -114,19 +114,21 @@ def check_chip(chip: str, name: str) -> str:
 
 
 def get_kernel(place: tuple[str, int], chip: str | None, problem: Problem, bucket: _schedules.Bucket) -> tuple[Device, _native.Kernel]:
-    """The device of a place and the kernel there. Traced where there is none, once the dialect has the problem."""
+    """The device of a place and the kernel there. Traced where there is none, once the chip has a schedule, if one is named."""
     if place[0] != _frameworks.TRACED:
         device = get_device(*place, chip)
         return device, device.get_kernel(problem, bucket)
     if chip is not None:
         check_chip(chip, "chip")
-    _check(problem)
+    _check(problem, bucket, chip)
     raise Traced
 
 
 @functools.cache
-def _check(problem: Problem) -> None:
-    problem.make_module()
+def _check(problem: Problem, bucket: _schedules.Bucket, chip: str | None) -> None:
+    module = problem.make_module()
+    if chip is not None:
+        _schedules.schedule(module, bucket, chip)
 
 
 def get_device(kind: str, number: int, chip: str | None) -> Device:

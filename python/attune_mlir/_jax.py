@@ -220,11 +220,22 @@ def run(native: _native.XLACall) -> str:
     return ""
 
 
+def _find_chip() -> str | None:
+    """The chip of the device that JAX makes programs for if it is not told another one; None where that is not known."""
+    default = jax.config.jax_default_device
+    device = jax.local_devices(backend=default)[0] if default is None or isinstance(default, str) else default
+    if device.platform == "cpu":
+        return _devices.choose_host_chip()
+    kind = getattr(device, "compute_capability", "")  # as in 9.0, or of ROCm gfx942
+    chip = _native.chip_of_device(kind if kind.startswith("gfx") else "sm_" + kind.replace(".", ""))
+    return chip if chip in _native.chips() else None
+
+
 def _trace(name: str, operands: dict[str, Any], options: dict[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
-    """Checks a call as it is checked when it is made. Gives shapes and types of its results."""
+    """Checks a call as it is checked when it is made, and that there is a kernel. Gives shapes and types of its results."""
     call = Call({name: _describe(array.shape, array.dtype) for name, array in operands.items()}, sources=operands)
     with contextlib.suppress(_devices.Traced):
-        _CALLS[name](call, **options)
+        _CALLS[name](call, **{**options, "chip": _find_chip() if options["chip"] is None else options["chip"]})
     return call.noted
 
 

@@ -238,7 +238,7 @@ def test_two_devices():
 
 
 def test_errors():
-    """They are those of other arrays, and raised while JAX traces; what a kernel says comes through XLA."""
+    """They are those of other arrays, and raised while JAX traces."""
     q, k, v = make()
     for call in (attune.attention, jax.jit(attune.attention)):
         with pytest.raises(ValueError, match="expects k and v to have one number of heads and one length"):
@@ -253,6 +253,41 @@ def test_errors():
         jax.jit(lambda *x: attune.attention(*x, softcap=0))(q, k, v)
     with pytest.raises(ValueError, match="expects chip to be one of"):
         attune.attention(q, k, v, chip="mill")
+
+
+def test_no_kernel(monkeypatch):
+    """It is said while JAX traces, as for other arrays, for the chip that is named or that of the device that programs are for."""
+    wide = make(heads=1, head_dim=2000)
+
+    def describe(*arrays, **options):
+        with pytest.raises(attune.CompileError) as caught:
+            attune.attention(*arrays, **options)
+        return str(caught.value)
+
+    assert "shared-overflow" in describe(*map(np.asarray, wide))
+    assert describe(*wide) == describe(*map(np.asarray, wide))
+    narrower = make(heads=1, head_dim=512)
+    jax.eval_shape(attune.attention, *narrower)
+    with pytest.raises(attune.CompileError, match="at most 65536 bytes of shared memory on 'gfx942', but got"):
+        jax.eval_shape(lambda *x: attune.attention(*x, chip="gfx942"), *narrower)
+    for kind, chip in (("gfx1100", "gfx1100"), ("8.0", "sm_80"), ("9.0", "sm_90a")):
+        gpu = types.SimpleNamespace(platform="gpu", compute_capability=kind)
+        monkeypatch.setattr(jax, "local_devices", lambda backend=None, gpu=gpu: [gpu])
+        with pytest.raises(attune.CompileError, match=f"on '{chip}'"):
+            jax.eval_shape(attune.attention, *wide)
+    # Of a chip that is not known nothing is.
+    gpu.compute_capability = "1.0"
+    jax.eval_shape(attune.attention, *wide)
+    monkeypatch.undo()
+    with jax.default_device("cpu"), pytest.raises(attune.CompileError, match="shared-overflow"):
+        jax.eval_shape(attune.attention, *wide)
+
+
+def test_no_kernel_of_gradients():
+    q, k, v = make(heads=1, head_dim=512)
+    jax.eval_shape(lambda q: attune.attention(q, k, v, chip="sm_80"), q)
+    with pytest.raises(attune.CompileError, match="on 'sm_80'"):
+        jax.eval_shape(jax.grad(lambda q: attune.attention(q, k, v, chip="sm_80").astype("float32").sum()), q)
 
 
 def test_what_cannot_be():

@@ -184,6 +184,13 @@ def test_errors():
         attune.varlen(*map(jnp.asarray, _PACKED), max_seqlen_q=1.5)
 
 
+def test_no_kernel():
+    q, k, v = (jnp.ones((1, 16, 2, 64), "float8_e4m3fn") for _ in range(3))
+    with pytest.raises(attune.CompileError, match="expects an element type that 'sm_80' has a matrix instruction for, but got f8E4M3FN"):
+        jax.eval_shape(lambda *x: attune.decode(*x, chip="sm_80"), q, k, v)
+    jax.eval_shape(lambda *x: attune.decode(*x, chip="sm_90"), q, k, v)
+
+
 def test_check():
     """Integers are looked at where there are some."""
     q, k, v, lengths, table = map(jnp.asarray, _PAGES)
