@@ -213,9 +213,9 @@ def attention(
     if _frameworks.is_jax(q):
         from . import _jax
 
-        options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "layout": layout, "chip": chip}
+        options = {"causal": bool(causal), "window": window, "softcap": softcap, "scale": scale, "return_lse": bool(return_lse)}
         operands = {"q": q, "k": k, "v": v, "alibi_slopes": alibi_slopes, "sinks": sinks}
-        return _jax.attention(operands, options, return_lse=return_lse, out=out, stream=stream)
+        return _jax.call("attention", operands, {**options, "layout": layout, "chip": chip}, out=out, stream=stream)
     if _frameworks.is_torch(q):
         from . import _torch
 

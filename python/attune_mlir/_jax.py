@@ -24,6 +24,8 @@ from jax.custom_derivatives import SymbolicZero
 from . import _attention, _devices, _frameworks, _gradients, _known, _merge, _native, _operands, _quantize, _serving
 
 _TARGET = "attune_mlir"
+#: Makes JSON; `json.dumps` would set it up each time.
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 #: Platforms of XLA, and DLPack's types of their devices.
 _PLATFORMS = {"cpu": 1, "CUDA": 2, "ROCM": 10}
 for _platform, _device_type in _PLATFORMS.items():
@@ -140,18 +142,6 @@ class _XLA:
 _frameworks.FRAMEWORKS["attune_mlir"] = _XLA()
 
 
-@dataclasses.dataclass(frozen=True)
-class _Form:
-    """Options of `attention`."""
-
-    causal: bool
-    window: tuple[int, int] | None
-    softcap: float | None
-    scale: float | None
-    layout: str
-    chip: str | None
-
-
 _OPERANDS = (*_gradients.PARTS, _operands.name_slopes(), "sinks")
 #: Of packed sequences, and which arguments of `varlen` they are.
 _CLAUSES = {"query_starts": "cu_seqlens_q", "key_starts": "cu_seqlens_k", "key_lengths": "seqused_k"}
@@ -242,7 +232,7 @@ def _trace(name: str, operands: dict[str, Any], options: dict[str, Any]) -> list
 def _call(name: str, operands: dict[str, Any], **options: Any) -> tuple[Any, ...]:
     """The results of a custom call. Operands that are None are left out."""
     operands = {name: array for name, array in operands.items() if array is not None}
-    text = json.dumps({"call": name, "given": list(operands), **options}, sort_keys=True, separators=(",", ":"))
+    text = _encode({"call": name, "given": list(operands), **options})
     types = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in _trace(name, operands, options)]
     results = jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")(*operands.values(), does=text)
     # Within jax.shard_map, results differ between devices where operands do.
@@ -298,24 +288,31 @@ def _map(function: Callable[..., tuple[Any, ...]], num_folded: int, is_apart: bo
 
 
 @functools.cache
-def _make_forward(form: _Form, return_lse: bool) -> Callable[..., tuple[Any, ...]]:
-    """The output, and the LSE where it is returned, of q, k, v, slopes and sinks."""
+def _make_forward(text: str) -> Callable[..., tuple[Any, ...]]:
+    """The output, and the LSE where it is returned, of q, k, v, slopes and sinks, with options as JSON."""
+    options = json.loads(text)
 
     def forward(*operands: Any) -> tuple[Any, ...]:
-        return _call("attention", dict(zip(_OPERANDS, operands, strict=True)), return_lse=return_lse, **vars(form))
+        return _call("attention", dict(zip(_OPERANDS, operands, strict=True)), **options)
 
     return _map(forward, len(_gradients.PARTS))
 
 
 @functools.cache
-def _make_backward(form: _Form, wanted: tuple[bool, ...]) -> Callable[..., tuple[Any, ...]]:
-    """The gradients that are wanted of q, k, v and slopes, of these, without sinks, and what is saved before slopes."""
+def _make_backward(name: str, text: str, wanted: tuple[bool, ...]) -> Callable[..., tuple[Any, ...]]:
+    """The gradients that are wanted of q, k, v and slopes, of these, with what is saved before slopes, and integers behind all."""
+    options = json.loads(text)
     names = (*_gradients.PARTS, *_SAVED, _operands.name_slopes())
+    num_folded, is_packed = len(names) - 1, name == "varlen"
+    kept = {key: options[key] for key in ("causal", "window", "softcap", "scale", "chip", "batch_invariant" if is_packed else "layout")}
+    if is_packed:
+        names += tuple(_CLAUSES)
+        kept["longest"] = (options["max_seqlen_q"], options["max_seqlen_k"])
 
     def backward(*arrays: Any) -> tuple[Any, ...]:
-        return _call("attention_gradients", dict(zip(names, arrays, strict=True)), wanted=wanted, **vars(form))
+        return _call(f"{name}_gradients", dict(zip(names, arrays, strict=True)), wanted=wanted, **kept)
 
-    mapped = _map(backward, len(names) - 1, is_apart=wanted[-1])
+    mapped = _map(backward, num_folded, is_apart=is_packed or wanted[-1])
     return _refuse_gradients(mapped, _NO_SECOND)  # type: ignore[no-any-return]
 
 
@@ -366,29 +363,6 @@ def _find_gradients(
     return tuple(found)
 
 
-@functools.cache
-def _make(form: _Form, return_lse: bool) -> Callable[..., Any]:
-    """Attention of q, k, v, slopes and sinks with its gradients. Eagerly, JAX repeats what it compiled for such arrays."""
-
-    def compute(*operands: Any) -> Any:
-        found = _make_forward(form, return_lse)(*operands)
-        return found if return_lse else found[0]
-
-    def compute_and_save(*operands: Any) -> Any:
-        values = tuple(None if one is None else one.value for one in operands)
-        out, lse = _make(form, True)(*values)  # not the kernel alone, for this may be differentiated
-        wanted = _Wanted(tuple(one is not None and one.perturbed for one in operands))
-        return (out, lse) if return_lse else out, (wanted, values, out, lse)
-
-    def differentiate(saved: Any, gradients: Any) -> Any:
-        with_lse = gradients if return_lse else (gradients, SymbolicZero(saved[3]))
-        return _find_gradients(form.layout, functools.partial(_make_backward, form), saved, with_lse)
-
-    function: Any = jax.custom_vjp(compute)
-    function.defvjp(compute_and_save, differentiate, symbolic_zeros=True)
-    return jax.jit(function)  # type: ignore[no-any-return]
-
-
 def _check_places(out: Any, stream: int | None) -> None:
     if out is not None:
         raise TypeError("expects out to be a writable array, but arrays of JAX are not: leave it out, and use what is returned")
@@ -402,15 +376,6 @@ def _check_arrays(operands: dict[str, Any]) -> None:
     for name, array in operands.items():
         if array is not None and not _frameworks.is_jax(array) and type(array).__module__.partition(".")[0] != "numpy":
             raise TypeError(f"expects {name} to be an array of JAX, as {first} is, or NumPy, but got {_frameworks.describe_type(array)}")
-
-
-def attention(operands: dict[str, Any], options: dict[str, Any], *, return_lse: bool, out: Any, stream: int | None) -> Any:
-    """What `attune_mlir.attention` does with arrays of JAX; `operands` are q, k, v, slopes and sinks."""
-    _check_places(out, stream)
-    _check_arrays(operands)
-    window, softcap, scale = _attention.check_options(options["window"], options["softcap"], options["scale"], options["layout"])
-    form = _Form(bool(options["causal"]), window, softcap, scale, options["layout"], options["chip"])
-    return _make(form, bool(return_lse))(*operands.values())
 
 
 @functools.cache
@@ -429,40 +394,36 @@ _LEARNED = ("q", "k", "v", "alibi_slopes", "sinks")
 
 
 @functools.cache
-def _make_varlen(text: str) -> Callable[..., Any]:
-    """`varlen` with its gradients, as `_make_other` has it."""
+def _make_learned(name: str, text: str) -> Callable[..., Any]:
+    """`attention` or `varlen` with its gradients, as `_make_other` has it. Eagerly, JAX repeats what it compiled for such arrays."""
     options = json.loads(text)
-    return_lse = options["return_lse"]
-    text_with_lse = json.dumps({**options, "return_lse": True}, sort_keys=True)
-    kept = {name: options[name] for name in ("causal", "window", "softcap", "scale", "batch_invariant", "chip")}
-    kept["longest"] = (options["max_seqlen_q"], options["max_seqlen_k"])
+    return_lse, is_packed = options["return_lse"], name == "varlen"
+    text_with_lse = _encode({**options, "return_lse": True})
 
     def compute(operands: dict[str, Any]) -> tuple[Any, ...]:
-        return _call_packed("varlen", operands, options, is_packed=True)
+        return _call_packed(name, operands, options, is_packed) if is_packed else _make_forward(text)(*map(operands.get, _LEARNED))
 
     def compute_and_save(operands: dict[str, Any]) -> Any:
         values = {name: None if one is None else one.value for name, one in operands.items()}
-        out, lse = _make_varlen(text_with_lse)(values)
+        out, lse = _make_learned(name, text_with_lse)(values)  # not the kernel alone, for this may be differentiated
         wanted = _Wanted(tuple(operands[name] is not None and operands[name].perturbed for name in _LEARNED))
         return (out, lse) if return_lse else (out,), (wanted, values, out, lse)
 
     def differentiate(saved: Any, gradients: Any) -> Any:
-        wanted, values, out, lse = saved
-        integers = [values[name] for name in _CLAUSES.values()]
+        wanted, values, *results = saved
+        integers = [values[name] for name in _CLAUSES.values()] if is_packed else []
 
         def make_backward(wanted: tuple[bool, ...]) -> Callable[..., Any]:
-            names = (*_gradients.PARTS, *_SAVED, _operands.name_slopes(), *_CLAUSES)
+            return lambda *arrays: _make_backward(name, text, wanted)(*arrays, *integers)
 
-            def backward(*arrays: Any) -> tuple[Any, ...]:
-                return _call("varlen_gradients", dict(zip(names, arrays, strict=True)), wanted=wanted, **kept)
-
-            return lambda *arrays: _refuse_gradients(backward, _NO_SECOND)(*arrays, *integers)
-
-        rows = [values[name] if number > 2 else values[name][None] for number, name in enumerate(_LEARNED)]
-        given = [x if isinstance(x, SymbolicZero) else x[None] for x in (*gradients, *[SymbolicZero(lse)] * (not return_lse))]
-        found = _find_gradients("bshd", make_backward, (wanted, rows, out[None], lse[None]), (given[0], given[1]))
+        operands = [values[name] for name in _LEARNED]
+        given = (*gradients, SymbolicZero(results[1]))[:2]
+        if is_packed:
+            operands[:3], results = ([x[None] for x in part] for part in (operands[:3], results))
+            given = tuple(x if isinstance(x, SymbolicZero) else x[None] for x in given)
+        found = _find_gradients(options.get("layout", "bshd"), make_backward, (wanted, operands, *results), given)
         made = dict(zip(_LEARNED, found, strict=True))
-        return ({name: made[name][0] if name in "qkv" and made[name] is not None else made.get(name) for name in values},)
+        return ({name: made[name][0] if is_packed and name in "qkv" and made[name] is not None else made.get(name) for name in values},)
 
     function: Any = jax.custom_vjp(compute)
     function.defvjp(compute_and_save, differentiate, symbolic_zeros=True)
@@ -476,7 +437,7 @@ def _make_merge(text: str, is_packed: bool) -> Callable[..., Any]:
     Those of output i are w = exp(lse_i - lse) of those of the result; of lse_i, w (out_grad · (out_i - out) + lse_grad).
     """
     options = json.loads(text)
-    text_with_lse = json.dumps({**options, "return_lse": True}, sort_keys=True)
+    text_with_lse = _encode({**options, "return_lse": True})
     rows_first = options["layout"] == "bshd"
 
     def swap(of_heads: Any) -> Any:
@@ -509,14 +470,16 @@ def _make_merge(text: str, is_packed: bool) -> Callable[..., Any]:
 
 def _choose(name: str, operands: dict[str, Any], options: dict[str, Any], is_packed: bool) -> Callable[..., Any]:
     """The function, with gradients where there are kernels for these."""
-    text = json.dumps(options, sort_keys=True)
+    text = _encode(options)
+    if name == "attention":
+        return _make_learned(name, text)
     if name == "merge":
         return _make_merge(text, is_packed)
     parts = [operands.get(part) for part in "qkv"]
     given = {part for part, array in operands.items() if array is not None}
     is_plain = given <= {*_LEARNED, *_CLAUSES.values()} and all(options.get(part) is None for part in ("latent", "weights", "out_dtype"))
     if name == "varlen" and is_plain and all(part is not None and part.dtype.itemsize == 2 for part in parts):
-        return _make_varlen(text)
+        return _make_learned(name, text)
     return _make_other(name, text, is_packed)
 
 
@@ -537,7 +500,8 @@ def call(
     _check_places(out, stream)
     _check_arrays(operands)
     if "window" in options:
-        window, softcap, scale = _attention.check_options(options["window"], options["softcap"], options["scale"], "bshd")
+        layout = options.get("layout", "bshd")
+        window, softcap, scale = _attention.check_options(options["window"], options["softcap"], options["scale"], layout)
         options = {**options, "window": window, "softcap": softcap, "scale": scale}
     if check:
         if any(isinstance(array, jax.core.Tracer) for array in operands.values()):
