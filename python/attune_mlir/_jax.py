@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 from jax.custom_derivatives import SymbolicZero
 
-from . import _attention, _devices, _frameworks, _gradients, _known, _merge, _native, _operands, _quantize, _serving
+from . import _attention, _devices, _frameworks, _gradients, _jax_sharding, _known, _merge, _native, _operands, _quantize, _serving
 
 _TARGET = "attune_mlir"
 #: Makes JSON; `json.dumps` would set it up each time.
@@ -233,11 +233,17 @@ def _call(name: str, operands: dict[str, Any], **options: Any) -> tuple[Any, ...
     """The results of a custom call. Operands that are None are left out."""
     operands = {name: array for name, array in operands.items() if array is not None}
     text = _encode({"call": name, "given": list(operands), **options})
-    types = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in _trace(name, operands, options)]
-    results = jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")(*operands.values(), does=text)
-    # Within jax.shard_map, results differ between devices where operands do.
-    varying = sorted(set().union(*(jax.typeof(array).manual_axis_type.varying for array in operands.values())))
-    return tuple(jax.lax.pcast(result, tuple(varying), to="varying") for result in results)
+
+    def compute(*arrays: Any) -> tuple[Any, ...]:
+        given = dict(zip(operands, arrays, strict=True))
+        types = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in _trace(name, given, options)]
+        results = jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")(*arrays, does=text)
+        # Within jax.shard_map, results differ between devices where operands do.
+        varying = sorted(set().union(*(jax.typeof(array).manual_axis_type.varying for array in arrays)))
+        return tuple(jax.lax.pcast(result, tuple(varying), to="varying") for result in results)
+
+    found: tuple[Any, ...] = _jax_sharding.divide(name, compute, operands, options)(*operands.values())
+    return found
 
 
 def _call_packed(name: str, operands: dict[str, Any], options: dict[str, Any], is_packed: bool) -> tuple[Any, ...]:

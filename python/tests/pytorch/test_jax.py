@@ -210,27 +210,36 @@ import jax, jax.numpy as jnp
 from jax_oracle import check, compute
 import attune_mlir as attune
 
-random = [jax.random.normal(jax.random.key(seed), (2, 30, 4, 64), "float16") for seed in range(3)]
-mesh, spec = jax.make_mesh((2,), ("heads",), axis_types=(jax.sharding.AxisType.Auto,)), jax.sharding.PartitionSpec(None, None, "heads")
-spread = [jax.device_put(x, jax.NamedSharding(mesh, spec)) for x in random]
-sharded = jax.shard_map(lambda *x: attune.attention(*x, causal=True), mesh=mesh, in_specs=(spec,) * 3, out_specs=spec)
-for function in (sharded, lambda *x: attune.attention(*x, causal=True)):
-    def loss(*x, function=function):
-        out = function(*x)
+Spec = jax.sharding.PartitionSpec
+batch, heads, queries = Spec("all"), Spec(None, None, "all"), Spec(None, "all")
+mesh = jax.make_mesh((2,), ("all",), axis_types=(jax.sharding.AxisType.Auto,))
+attend = lambda *x, **y: attune.attention(*x, causal=True, **y)
+sharded = jax.shard_map(attend, mesh=mesh, in_specs=(heads,) * 3, out_specs=heads)
+slopes = {"alibi_slopes": jnp.asarray([0.5, 0.25, 0.125, 1.0])}
+cases = [(sharded, 4, heads, {}), (attend, 4, heads, {}), (attend, 2, heads, slopes), (attend, 4, batch, {})]
+# Gradients of slopes are of all batches; a query has all keys.
+for function, kv_heads, spec, learned in [*cases, (attend, 4, batch, slopes), (attend, 4, queries, {})]:
+    random = [jax.random.normal(jax.random.key(seed), (2, 30, count, 64), "float16") for seed, count in enumerate((4, kv_heads, kv_heads))]
+    spread = [jax.device_put(x, jax.NamedSharding(mesh, spec)) for x in random]
+    def loss(q, k, v, learned):
+        out = function(q, k, v, **learned)
         return (out.astype("float32") ** 2).sum(), out
-    def expect(*x):
-        out = compute(*x, causal=True)[0]
+    def expect(q, k, v, learned):
+        out = compute(q, k, v, causal=True, **learned)[0]
         return (out ** 2).sum(), out
-    found = jax.jit(jax.grad(loss, (0, 1, 2), has_aux=True))(*spread)
-    check(found, jax.grad(expect, (0, 1, 2), has_aux=True)(*random), 5e-3)
-    assert function is not sharded or found[1].sharding.spec == spec
+    program = jax.jit(jax.grad(loss, (0, 1, 2, 3), has_aux=True)).lower(*spread, learned).compile()
+    found = program(*spread, learned)
+    check(found, jax.grad(expect, (0, 1, 2, 3), has_aux=True)(*random, learned), 5e-3)
+    is_divided = (function, kv_heads, spec, learned) in cases
+    assert ("all-gather(" not in program.as_text()) == is_divided, (spec, kv_heads)
+    assert not is_divided or all(x.sharding.spec == spec for x in (*found[0][:3], found[1]))
 second = [jax.device_put(x, jax.devices()[1]) for x in random]
 assert attune.attention(*second).devices() == {jax.devices()[1]}
 """
 
 
 def test_two_devices():
-    """Within jax.shard_map each computes its heads; without, XLA gathers them."""
+    """Each computes its heads or batches, within jax.shard_map and without; other parts are gathered."""
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
     command = [sys.executable, "-c", _DEVICES, str(pathlib.Path(__file__).parent)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
@@ -249,6 +258,10 @@ def test_errors():
             call(q.astype("int4"), k, v)
     with pytest.raises(ValueError, match=r"expects sinks to have one element per head of q, 4 without gaps, but got shape \(3,\)"):
         attune.attention(q, k, v, sinks=jnp.zeros(3))
+    with pytest.raises(ValueError, match=r"expects q to have 4 dimensions, but got shape \(30, 4, 64\)"):
+        attune.attention(q[0], k, v)
+    with pytest.raises(ValueError, match="expects at least one head and one element in each"):
+        attune.attention(q, k[:, :, :0], v[:, :, :0])
     with pytest.raises(ValueError, match="expects softcap to be above 0"):
         jax.jit(lambda *x: attune.attention(*x, softcap=0))(q, k, v)
     with pytest.raises(ValueError, match="expects chip to be one of"):
