@@ -57,11 +57,15 @@ int64_t RowEmitter::findHeadDim(Value buffer) {
 }
 
 /// Whether elements along the head size are neighbours, as those of a vector in
-/// memory are.
+/// memory are. Also where dimensions of one element lie behind it: one by one,
+/// LLVM 22 stores some of a vector's elements in the places of others on x86
+/// (merging stores of neighbours, of vectors of 40 or 72 elements).
 bool RowEmitter::isHeadDimDense(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
-  return findHeadDim(buffer) == type.getRank() - 1 &&
-         type.isLastDimUnitStride();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides[findHeadDim(buffer)] == 1 && strides.back() == 1;
 }
 
 Value RowEmitter::loadStored(Value buffer, SmallVector<Value, 4> indices,
