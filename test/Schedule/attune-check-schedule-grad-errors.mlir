@@ -107,7 +107,7 @@ func.func @right(%q: !t, %lse: !lse) -> !t {
   return %g : !t
 }
 func.func @fused_by_warps(%q: !t, %lse: !lse) -> !t {
-  // expected-error @below {{fused-without-groups: expects form to be split where mma-warps is 1, but got fused}}
+  // expected-error @below {{fused-without-groups: expects form to be split or apart where mma-warps is 1, but got fused}}
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = fused>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
@@ -127,7 +127,7 @@ func.func @whole_atoms(%q: !wide, %lse: !lse) -> !wide {
   return %g : !wide
 }
 func.func @added_in_no_order(%q: !t, %lse: !lse) -> !t {
-  // expected-error @below {{fused-deterministic: expects form to be ordered or split for deterministic gradients, but got fused}}
+  // expected-error @below {{fused-deterministic: expects form to be ordered, split or apart for deterministic gradients, but got fused}}
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key) schedule(<form = fused, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
@@ -136,7 +136,7 @@ func.func @added_in_order(%q: !t, %lse: !lse) -> !t {
   return %g : !t
 }
 func.func @ordered_by_warps(%q: !t, %lse: !lse) -> !t {
-  // expected-error @below {{fused-without-groups: expects form to be split where mma-warps is 1, but got ordered}}
+  // expected-error @below {{fused-without-groups: expects form to be split or apart where mma-warps is 1, but got ordered}}
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = ordered>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }

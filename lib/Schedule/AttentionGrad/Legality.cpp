@@ -141,13 +141,14 @@ static std::optional<Refusal> checkFused(const AttentionGradProblem &problem,
                                          const GradientKernel &kernel,
                                          TargetAttr target, MmaAtomAttr atom) {
   if (problem.isDeterministic && !kernel.addsInOrder)
-    return refuse("fused-deterministic",
-                  "expects form to be ordered or split for deterministic "
-                  "gradients, but got fused");
+    return refuse(
+        "fused-deterministic",
+        "expects form to be ordered, split or apart for deterministic "
+        "gradients, but got fused");
   if (schedule.getMmaWarps() == 1)
     return refuse("fused-without-groups",
-                  "expects form to be split where mma-warps is 1, but got "
-                  "{0}",
+                  "expects form to be split or apart where mma-warps is 1, but "
+                  "got {0}",
                   getFormName(schedule));
   if (kernel.addsInOrder)
     if (std::optional<Refusal> refusal = checkOrdered(problem, schedule))
