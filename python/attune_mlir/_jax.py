@@ -216,7 +216,7 @@ def _find_chip() -> str | None:
     device = jax.local_devices(backend=default)[0] if default is None or isinstance(default, str) else default
     if device.platform == "cpu":
         return _devices.choose_host_chip()
-    kind = getattr(device, "compute_capability", "")  # as in 9.0, or of ROCm gfx942
+    kind = getattr(device, "compute_capability", "")  # as in 9.0, or of ROCm the name
     chip = _native.chip_of_device(kind if kind.startswith("gfx") else "sm_" + kind.replace(".", ""))
     return chip if chip in _native.chips() else None
 

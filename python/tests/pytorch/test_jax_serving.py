@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from conftest import find_chip
 
 import attune_mlir as attune
 
@@ -186,9 +187,12 @@ def test_errors():
 
 def test_no_kernel():
     q, k, v = (jnp.ones((1, 16, 2, 64), "float8_e4m3fn") for _ in range(3))
-    with pytest.raises(attune.CompileError, match="expects an element type that 'sm_80' has a matrix instruction for, but got f8E4M3FN"):
-        jax.eval_shape(lambda *x: attune.decode(*x, chip="sm_80"), q, k, v)
-    jax.eval_shape(lambda *x: attune.decode(*x, chip="sm_90"), q, k, v)
+    without, has = find_chip("CDNA"), find_chip("Hopper")
+    with pytest.raises(
+        attune.CompileError, match=f"expects an element type that '{without}' has a matrix instruction for, but got f8E4M3FN"
+    ):
+        jax.eval_shape(lambda *x: attune.decode(*x, chip=without), q, k, v)
+    jax.eval_shape(lambda *x: attune.decode(*x, chip=has), q, k, v)
 
 
 def test_check():
