@@ -149,7 +149,7 @@ func.func @several_of_lengths(%q: tensor<64x32x4x128xbf16>, %k: tensor<8192x8x64
 
 // Each warp widens keys of 8 bits for itself: one, with the rows of one instruction.
 // CHECK-LABEL: func.func @narrow
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8, tileOrder = ascending, workgroupsPerSm = 4, splitK = 8>)
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1, rescale = 8, tileOrder = ascending, workgroupsPerSm = 4, splitK = 8>)
 func.func @narrow(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x128xf8E4M3FN>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k : tensor<16x32x1x128xbf16>, tensor<16x8x4096x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>
   return %o : tensor<16x32x1x128xbf16>

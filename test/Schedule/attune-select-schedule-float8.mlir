@@ -6,15 +6,15 @@
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-select-schedule)" | FileCheck %s
 
 // CHECK-LABEL: func.func @narrow_query
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8,
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1, rescale = 8,
 func.func @narrow_query(%q: tensor<16x32x1x128xf8E4M3FN>, %k: tensor<16x8x4096x128xf8E4M3FN>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k : tensor<16x32x1x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>
   return %o : tensor<16x32x1x128xbf16>
 }
 
-// Of 4 bits, blocks of as many bytes.
+// Of 4 bits, as many bytes in two blocks.
 // CHECK-LABEL: func.func @packed
-// CHECK: schedule(<blockM = 16, numWarps = 1, rescale = 8,
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8,
 func.func @packed(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x64xi8>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k packed(key, value) : tensor<16x32x1x128xbf16>, tensor<16x8x4096x64xi8>, tensor<16x8x4096x64xi8>
   return %o : tensor<16x32x1x128xbf16>
@@ -90,7 +90,7 @@ func.func @wide_weights(%q: !many) -> tensor<4x16x4096x128xbf16> {
 }
 
 // CHECK-LABEL: func.func @narrow_weights_of_one_query
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8,
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1, rescale = 8,
 func.func @narrow_weights_of_one_query(%q: tensor<16x32x1x128xf8E4M3FN>, %k: tensor<16x8x4096x128xf8E4M3FN>) -> tensor<16x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k weights(f8E4M3FN) : tensor<16x32x1x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>, tensor<16x8x4096x128xf8E4M3FN>
   return %o : tensor<16x32x1x128xbf16>
@@ -105,7 +105,7 @@ func.func @wide_queries(%q: tensor<4x16x4096x128xbf16>, %k: !many) -> tensor<4x1
 
 // One query of any number of keys.
 // CHECK-LABEL: func.func @any_keys
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8,
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1, rescale = 8,
 func.func @any_keys(%q: tensor<?x32x1x128xbf16>, %k: tensor<?x8x?x128xf8E4M3FN>) -> tensor<?x32x1x128xbf16> {
   %o = attn.attention %q, %k, %k : tensor<?x32x1x128xbf16>, tensor<?x8x?x128xf8E4M3FN>, tensor<?x8x?x128xf8E4M3FN>
   return %o : tensor<?x32x1x128xbf16>
@@ -121,9 +121,9 @@ func.func @several_queries(%q: tensor<8x32x32x128xbf16>, %k: tensor<8x8x8192x128
 
 // Heads of a group in one tile, of one warp in either order, or where it has not the rows of all of them, of a warpgroup.
 // CHECK-LABEL: func.func @heads_of_a_warp
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1,
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1,
 // CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 2, merge = last>)
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1,
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1,
 func.func @heads_of_a_warp(%a: tensor<8x32x4x128xbf16>, %b: tensor<8x32x5x128xbf16>, %k: tensor<8x8x8192x128xf8E4M3FN>, %c: tensor<8x4x32x128xbf16>, %l: tensor<8x8192x8x128xf8E4M3FN>)
     -> (tensor<8x32x4x128xbf16>, tensor<8x32x5x128xbf16>, tensor<8x4x32x128xbf16>) {
   %x = attn.attention %a, %k, %k : tensor<8x32x4x128xbf16>, tensor<8x8x8192x128xf8E4M3FN>, tensor<8x8x8192x128xf8E4M3FN>
@@ -134,7 +134,7 @@ func.func @heads_of_a_warp(%a: tensor<8x32x4x128xbf16>, %b: tensor<8x32x5x128xbf
 
 // Heads that share no tile: as many queries in that of one warp; of more, all keys are widened for each head.
 // CHECK-LABEL: func.func @heads_apart
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1,
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1,
 // CHECK: schedule(<blockM = 64, blockN = 128, mmaWarps = 4, producerWarps = 8, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending>)
 func.func @heads_apart(%a: tensor<8x32x5x128xbf16>, %b: tensor<8x32x32x128xbf16>, %k: tensor<8x32x8192x128xf8E4M3FN>) -> (tensor<8x32x5x128xbf16>, tensor<8x32x32x128xbf16>) {
   %x = attn.attention %a, %k, %k : tensor<8x32x5x128xbf16>, tensor<8x32x8192x128xf8E4M3FN>, tensor<8x32x8192x128xf8E4M3FN>
@@ -149,4 +149,33 @@ func.func @with_scales(%a: tensor<8x32x32x128xbf16>, %k: tensor<8x8x8192x128xi8>
   %x = attn.attention %a, %k, %k key_scales(%s : tensor<8x8x8192x1xf32>) value_scales(%s : tensor<8x8x8192x1xf32>)
     : tensor<8x32x32x128xbf16>, tensor<8x8x8192x128xi8>, tensor<8x8x8192x128xi8>
   return %x : tensor<8x32x32x128xbf16>
+}
+
+// Smaller blocks of rows of other sizes and of smaller pages, in two slots, and larger ones of 4 bits there and where each key has its scale.
+// CHECK-LABEL: func.func @short_rows
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8,
+// CHECK: schedule(<blockM = 16, numWarps = 1, rescale = 8,
+func.func @short_rows(%q: tensor<16x32x1x64xbf16>, %k: tensor<16x8x4096x64xf8E4M3FN>, %p: tensor<16x8x4096x32xi8>) -> (tensor<16x32x1x64xbf16>, tensor<16x32x1x64xbf16>) {
+  %o = attn.attention %q, %k, %k : tensor<16x32x1x64xbf16>, tensor<16x8x4096x64xf8E4M3FN>, tensor<16x8x4096x64xf8E4M3FN>
+  %x = attn.attention %q, %p, %p packed(key, value) : tensor<16x32x1x64xbf16>, tensor<16x8x4096x32xi8>, tensor<16x8x4096x32xi8>
+  return %o, %x : tensor<16x32x1x64xbf16>, tensor<16x32x1x64xbf16>
+}
+
+// CHECK-LABEL: func.func @small_pages
+// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1, rescale = 8,
+func.func @small_pages(%q: tensor<16x1x32x128xbf16>, %k: tensor<4096x16x8x128xi8>, %n: tensor<16xi32>, %t: tensor<16x256xi32>) -> tensor<16x1x32x128xbf16> {
+  %o = attn.attention %q, %k, %k order(bshd) key_lengths(%n : tensor<16xi32>) pages(%t : tensor<16x256xi32>) : tensor<16x1x32x128xbf16>, tensor<4096x16x8x128xi8>, tensor<4096x16x8x128xi8>
+  return %o : tensor<16x1x32x128xbf16>
+}
+
+// CHECK-LABEL: func.func @scales_of_keys
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1, rescale = 8,
+// CHECK: schedule(<blockM = 16, numWarps = 1, rescale = 8,
+func.func @scales_of_keys(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x128xi8>, %p: tensor<16x8x4096x64xi8>, %s: tensor<16x8x4096x1xf32>)
+    -> (tensor<16x32x1x128xbf16>, tensor<16x32x1x128xbf16>) {
+  %o = attn.attention %q, %k, %k key_scales(%s : tensor<16x8x4096x1xf32>) value_scales(%s : tensor<16x8x4096x1xf32>)
+    : tensor<16x32x1x128xbf16>, tensor<16x8x4096x128xi8>, tensor<16x8x4096x128xi8>
+  %x = attn.attention %q, %p, %p packed(key, value) key_scales(%s : tensor<16x8x4096x1xf32>) value_scales(%s : tensor<16x8x4096x1xf32>)
+    : tensor<16x32x1x128xbf16>, tensor<16x8x4096x64xi8>, tensor<16x8x4096x64xi8>
+  return %o, %x : tensor<16x32x1x128xbf16>, tensor<16x32x1x128xbf16>
 }

@@ -38,7 +38,7 @@ func.func @heads_apart(%q: tensor<1x32x1024x128xbf16>, %k: tensor<8192x8x64x128x
 
 // Keys of 8 bits: a warp widens them for 4 queries of 4 heads, a role for more.
 // CHECK-LABEL: func.func @narrow_keys
-// CHECK: schedule(<blockM = 16, blockN = 32, numWarps = 1,
+// CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1,
 // CHECK: schedule(<blockM = 64, {{.*}}producerWarps = 8,
 func.func @narrow_keys(%q: tensor<1x256x32x128xbf16>, %p: tensor<1x512x32x128xbf16>, %k: !narrow, %n: !n, %s: !s, %t: !t) -> (tensor<1x256x32x128xbf16>, tensor<1x512x32x128xbf16>) {
   %o = attn.attention %q, %k, %k order(bshd) causal(bottom_right) key_lengths(%n : !n) query_starts(%s : !s) pages(%t : !t) : tensor<1x256x32x128xbf16>, !narrow, !narrow

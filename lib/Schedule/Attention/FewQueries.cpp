@@ -129,9 +129,26 @@ static AttentionAttr selectSeveralQueries(const AttentionProblem &problem,
   return {};
 }
 
+/// Keys of a block of those of 8 bits, or two in 8, and slots for such blocks:
+/// as many bytes under way. What is faster on an H200
+/// (docs/measurements/EightBits.md) for rows of 128 columns in pages of whole
+/// blocks, or in none, as far as registers go with what each key has.
+static std::pair<int64_t, int64_t>
+chooseNarrowBlock(const AttentionProblem &problem) {
+  constexpr int64_t kColumns = 128, kLarge = 64, kSmall = 32;
+  bool isPacked = problem.packsKey && problem.packsValue;
+  bool isWhole = problem.headDimQK == kColumns &&
+                 problem.headDimV == kColumns && problem.pageSize % kLarge == 0;
+  if (isPacked)
+    return {isWhole && problem.numbersOfKey == 0 ? kSmall : kLarge, 2};
+  if (isWhole && problem.numbersOfKey <= 2)
+    return {kLarge, 1};
+  return {kSmall, 2};
+}
+
 /// One warp with the rows of one instruction where keys have 8 bits, for each
 /// warp widens all keys and values that it multiplies. Many workgroups an SM
-/// have many small blocks under way, and compute while others wait: two slots
+/// have many small blocks under way, and compute while others wait: few slots
 /// leave room for more of them.
 AttentionAttr attune::selectNarrowKeys(const AttentionProblem &problem,
                                        TargetAttr target) {
@@ -142,10 +159,10 @@ AttentionAttr attune::selectNarrowKeys(const AttentionProblem &problem,
     return {};
   AttentionSchedule wanted;
   wanted.blockM = kRows;
-  // As many bytes under way.
-  wanted.blockN = problem.packsKey && problem.packsValue ? 64 : 32;
+  auto [blockN, stages] = chooseNarrowBlock(problem);
+  wanted.blockN = blockN;
   wanted.numWarps = 1;
-  wanted.kStages = wanted.vStages = 2;
+  wanted.kStages = wanted.vStages = stages;
   wanted.rescale = 8;
   wanted.workgroupsPerSm = 4;
   wanted.tileOrder = schedule::TileOrder::Ascending;
