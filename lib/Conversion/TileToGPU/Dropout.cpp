@@ -5,11 +5,13 @@
 // A lane of an MMA has half of the 16 elements that a call of Philox has
 // numbers for, and the lane beside it, whose coordinates differ in one bit 0,
 // the other half. So of two calls each of the lanes makes one, and they
-// exchange halves. Four bytes are compared at once, and stay where they are
-// until a weight asks for its bit.
+// exchange halves. Where it is known at run time alone whether elements of a
+// call are beside each other, it is asked. Four bytes are compared at once, and
+// stay where they are until a weight asks for its bit.
 
 #include "RegionVectorizer.h"
 #include "attune/Support/Philox.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -88,8 +90,18 @@ struct PairedCalls {
   /// What a lane has of its two words of the first group, and of the second
   /// one, if there is one.
   SmallVector<Value, 4> draw(Group first, std::optional<Group> second);
+  /// The words of all groups.
+  SmallVector<Value> drawAll(ArrayRef<Group> groups);
+  /// The same where `starts` is true, and elsewhere, with a byte for each
+  /// register in the same place, by a call for each element.
+  SmallVector<Value> drawWhere(Value starts, ArrayRef<Group> groups,
+                               const Lanewise &queries, const Lanewise &keys,
+                               ArrayRef<std::pair<unsigned, unsigned>> places);
 
 private:
+  SmallVector<Value> drawEach(const Lanewise &queries, const Lanewise &keys,
+                              ArrayRef<std::pair<unsigned, unsigned>> places,
+                              size_t count);
   Value choose(Value ifOdd, Value ifEven) {
     return b.createOrFold<arith::SelectOp>(isOdd, ifOdd, ifEven);
   }
@@ -135,6 +147,81 @@ SmallVector<Value, 4> PairedCalls::draw(Group first,
   return own;
 }
 
+SmallVector<Value> PairedCalls::drawAll(ArrayRef<Group> groups) {
+  SmallVector<Value> words;
+  for (size_t i = 0; i < groups.size(); i += 2)
+    llvm::append_range(words, draw(groups[i], i + 1 < groups.size()
+                                                  ? std::optional(groups[i + 1])
+                                                  : std::nullopt));
+  return words;
+}
+
+// Blocks start at such a place, but for those that end with the last row.
+SmallVector<Value>
+PairedCalls::drawWhere(Value starts, ArrayRef<Group> groups,
+                       const Lanewise &queries, const Lanewise &keys,
+                       ArrayRef<std::pair<unsigned, unsigned>> places) {
+  SmallVector<Type> types(2 * groups.size(), b.getI32Type());
+  auto branch = scf::IfOp::create(b, types, starts, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, drawAll(groups));
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, drawEach(queries, keys, places, types.size()));
+  return branch.getResults();
+}
+
+SmallVector<Value>
+PairedCalls::drawEach(const Lanewise &queries, const Lanewise &keys,
+                      ArrayRef<std::pair<unsigned, unsigned>> places,
+                      size_t count) {
+  constexpr unsigned kByte = 8, kBit = 0x80;
+  SmallVector<Value> words(count, b.word(0));
+  auto find = [&](const Lanewise &position, size_t reg) -> Value {
+    auto offset = static_cast<uint32_t>(position.offsets[reg]);
+    Value number = arith::AddIOp::create(b, position.base, b.word(offset));
+    return arith::IndexCastOp::create(b, b.getIndexType(), number);
+  };
+  for (auto [reg, place] : llvm::enumerate(places)) {
+    Value isKept =
+        b.isKept(seed, head, find(queries, reg), find(keys, reg), threshold);
+    Value bit = arith::SelectOp::create(
+        b, isKept, b.word(kBit << kByte * place.second), b.word(0));
+    words[place.first] = arith::OrIOp::create(b, words[place.first], bit);
+  }
+  return words;
+}
+
+/// Where the thread, and each of its registers, is in the tile along the
+/// dimension of the position.
+static BlockArgument getOwnIndex(const Lanewise &position, tile::IsKeptOp op) {
+  Block *body = op->getBlock();
+  return body->getArguments().take_back(2)[llvm::countr_zero(position.dims)];
+}
+
+bool RegionVectorizer::isOffset(const Lanewise &position, tile::IsKeptOp op) {
+  std::optional<Lanewise> own =
+      findPosition(getOwnIndex(position, op), Everywhere);
+  return own && own->base && position.base && own->offsets == position.offsets;
+}
+
+Value RegionVectorizer::startsWithGroup(ArrayRef<Lanewise> positions,
+                                        tile::IsKeptOp op, uint64_t ofGroup) {
+  Value differs;
+  for (const Lanewise &position : positions) {
+    Value own = findPosition(getOwnIndex(position, op), Everywhere)->base;
+    Value change = arith::XOrIOp::create(b, loc, position.base, own);
+    differs = differs ? arith::OrIOp::create(b, loc, differs, change) : change;
+  }
+  auto word = [&](uint64_t value) {
+    return arith::ConstantIntOp::create(b, loc, static_cast<int64_t>(value),
+                                        32);
+  };
+  return arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::eq,
+      arith::AndIOp::create(b, loc, differs, word(ofGroup)), word(0));
+}
+
 bool RegionVectorizer::drawInPairs(tile::IsKeptOp op,
                                    const KernelContext &context) {
   constexpr uint64_t kInGroup = kWordBit | kByteBit, kOfGroup = 15;
@@ -145,8 +232,10 @@ bool RegionVectorizer::drawInPairs(tile::IsKeptOp op,
   std::optional<Lanewise> query = findPosition(op.getQuery(), Everywhere),
                           key = findPosition(op.getKey(), Everywhere);
   if (!query || !key || (query->dims | key->dims) != Everywhere ||
-      query->dims == Everywhere || key->dims == Everywhere ||
-      ((query->rest | key->rest) & kOfGroup))
+      query->dims == Everywhere || key->dims == Everywhere)
+    return false;
+  bool isAligned = !((query->rest | key->rest) & kOfGroup);
+  if (!isAligned && !(isOffset(*query, op) && isOffset(*key, op)))
     return false;
   bool laneHasQuery = query->dims == 1u << pair->dim;
   Philox b(loc, this->b);
@@ -186,11 +275,11 @@ bool RegionVectorizer::drawInPairs(tile::IsKeptOp op,
         2 * number + unsigned(upper),
         getByteNumber(has(ofQuery, kByteBit), has(ofKey, kByteBit)));
   }
-  for (size_t i = 0; i < groups.size(); i += 2)
-    llvm::append_range(bits.words,
-                       calls.draw(groups[i], i + 1 < groups.size()
-                                                 ? std::optional(groups[i + 1])
-                                                 : std::nullopt));
+  if (isAligned)
+    bits.words = calls.drawAll(groups);
+  else
+    bits.words = calls.drawWhere(startsWithGroup({*query, *key}, op, kOfGroup),
+                                 groups, *query, *key, bits.places);
   SmallVector<Value> flags;
   for (auto [word, byte] : bits.places)
     flags.push_back(arith::CmpIOp::create(

@@ -55,19 +55,50 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // From an unknown place, each element is worked out by itself.
+  // From an unknown place, it is asked whether that is a multiple of 16, which shows in the low bits of what is added to the
+  // thread's own place. Elsewhere a scalar call works out each of 16 elements, whose bit is put where the pairs have it.
   // CHECK-LABEL: gpu.func @anywhere
+  // CHECK:         %[[KEYS:.+]] = arith.addi %[[FIRST:[^,]+]], %[[OWN:[^ ]+]] : i32
+  // CHECK:         %[[CHANGE:.+]] = arith.xori %[[KEYS]], %[[OWN]] : i32
+  // CHECK:         %[[LOW:.+]] = arith.andi %[[CHANGE]], %c15_i32
+  // CHECK:         %[[STARTS:.+]] = arith.cmpi eq, %[[LOW]], %c0_i32
+  // CHECK:         %[[WORDS:.+]]:4 = scf.if %[[STARTS]] -> (i32, i32, i32, i32) {
+  // CHECK-COUNT-20:  arith.mului_extended %{{.+}}, %{{.+}} : i32
+  // CHECK-COUNT-2:   gpu.shuffle xor
+  // CHECK:         } else {
+  // CHECK-NOT:       gpu.shuffle
+  // CHECK-COUNT-16:  arith.cmpi uge
+  // CHECK:         }
+  // CHECK:         arith.andi %[[WORDS]]#{{[0-3]}}
   gpu.func @anywhere(%t: memref<32x32xf32>, %first: index, %w: i32) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
-    // CHECK-NOT: gpu.shuffle
-    // CHECK: arith.mului_extended {{.*}} : vector<{{.+}}xi32>
-    // CHECK: arith.select %{{.+}} : vector
-    // CHECK-NOT: gpu.shuffle
     %c0 = arith.constant 0 : index
     %zero = arith.constant 0.0 : f32
     %a = tile.load %t[%c0, %c0] : memref<32x32xf32> -> !acc
     %b = tile.map(%a) {
     ^bb0(%x: f32, %i: index, %j: index):
       %n = arith.addi %first, %j : index
+      %k = tile.is_kept %i, %n head %w seed(%w, %w) offset %w threshold 26
+      %y = arith.select %k, %x, %zero : f32
+      tile.yield %y : f32
+    } : (!acc) -> !acc
+    tile.store %b, %t[%c0, %c0] : !acc, memref<32x32xf32>
+    gpu.return
+  }
+
+  // Places that are not those of the tile, as much further: each element is worked out by itself.
+  // CHECK-LABEL: gpu.func @scattered
+  gpu.func @scattered(%t: memref<32x32xf32>, %w: i32) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
+    // CHECK-NOT: gpu.shuffle
+    // CHECK: arith.mului_extended {{.*}} : vector<{{.+}}xi32>
+    // CHECK: arith.select %{{.+}} : vector
+    // CHECK-NOT: gpu.shuffle
+    %c0 = arith.constant 0 : index
+    %c3 = arith.constant 3 : index
+    %zero = arith.constant 0.0 : f32
+    %a = tile.load %t[%c0, %c0] : memref<32x32xf32> -> !acc
+    %b = tile.map(%a) {
+    ^bb0(%x: f32, %i: index, %j: index):
+      %n = arith.muli %j, %c3 : index
       %k = tile.is_kept %i, %n head %w seed(%w, %w) offset %w threshold 26
       %y = arith.select %k, %x, %zero : f32
       tile.yield %y : f32
