@@ -192,34 +192,25 @@ PairedCalls::drawEach(const Lanewise &queries, const Lanewise &keys,
   return words;
 }
 
-/// Where the thread, and each of its registers, is in the tile along the
-/// dimension of the position.
-static BlockArgument getOwnIndex(const Lanewise &position, tile::IsKeptOp op) {
-  Block *body = op->getBlock();
-  return body->getArguments().take_back(2)[llvm::countr_zero(position.dims)];
-}
-
-bool RegionVectorizer::isOffset(const Lanewise &position, tile::IsKeptOp op) {
+Value RegionVectorizer::findOwnPlace(const Lanewise &position,
+                                     tile::IsKeptOp op) {
+  auto indices = op->getBlock()->getArguments().take_back(rank);
   std::optional<Lanewise> own =
-      findPosition(getOwnIndex(position, op), Everywhere);
-  return own && own->base && position.base && own->offsets == position.offsets;
+      findPosition(indices[llvm::countr_zero(position.dims)], Everywhere);
+  bool isFurther = own && position.base && own->offsets == position.offsets;
+  return isFurther ? own->base : Value();
 }
 
-Value RegionVectorizer::startsWithGroup(ArrayRef<Lanewise> positions,
-                                        tile::IsKeptOp op, uint64_t ofGroup) {
-  Value differs;
-  for (const Lanewise &position : positions) {
-    Value own = findPosition(getOwnIndex(position, op), Everywhere)->base;
-    Value change = arith::XOrIOp::create(b, loc, position.base, own);
-    differs = differs ? arith::OrIOp::create(b, loc, differs, change) : change;
-  }
-  auto word = [&](uint64_t value) {
-    return arith::ConstantIntOp::create(b, loc, static_cast<int64_t>(value),
-                                        32);
-  };
-  return arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::eq,
-      arith::AndIOp::create(b, loc, differs, word(ofGroup)), word(0));
+/// Whether none of the bits differ between places of a query and a key and the
+/// thread's own places in the tile.
+static Value startsWithGroup(Philox b, Value query, Value ownQuery, Value key,
+                             Value ownKey, uint32_t bits) {
+  Value differs =
+      arith::OrIOp::create(b, arith::XOrIOp::create(b, query, ownQuery),
+                           arith::XOrIOp::create(b, key, ownKey));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                               arith::AndIOp::create(b, differs, b.word(bits)),
+                               b.word(0));
 }
 
 bool RegionVectorizer::drawInPairs(tile::IsKeptOp op,
@@ -235,7 +226,9 @@ bool RegionVectorizer::drawInPairs(tile::IsKeptOp op,
       query->dims == Everywhere || key->dims == Everywhere)
     return false;
   bool isAligned = !((query->rest | key->rest) & kOfGroup);
-  if (!isAligned && !(isOffset(*query, op) && isOffset(*key, op)))
+  Value ownQuery = isAligned ? Value() : findOwnPlace(*query, op),
+        ownKey = isAligned ? Value() : findOwnPlace(*key, op);
+  if (!isAligned && (!ownQuery || !ownKey))
     return false;
   bool laneHasQuery = query->dims == 1u << pair->dim;
   Philox b(loc, this->b);
@@ -278,8 +271,9 @@ bool RegionVectorizer::drawInPairs(tile::IsKeptOp op,
   if (isAligned)
     bits.words = calls.drawAll(groups);
   else
-    bits.words = calls.drawWhere(startsWithGroup({*query, *key}, op, kOfGroup),
-                                 groups, *query, *key, bits.places);
+    bits.words = calls.drawWhere(
+        startsWithGroup(b, query->base, ownQuery, key->base, ownKey, kOfGroup),
+        groups, *query, *key, bits.places);
   SmallVector<Value> flags;
   for (auto [word, byte] : bits.places)
     flags.push_back(arith::CmpIOp::create(

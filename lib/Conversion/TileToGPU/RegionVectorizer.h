@@ -116,11 +116,9 @@ private:
   /// See Dropout.cpp.
   mlir::LogicalResult draw(tile::IsKeptOp op, const KernelContext &context);
   bool drawInPairs(tile::IsKeptOp op, const KernelContext &context);
-  /// Whether a position is that in the tile, and as much more for all threads.
-  bool isOffset(const Lanewise &position, tile::IsKeptOp op);
-  /// Emits whether that is 0 in the bits `ofGroup` for all of them.
-  mlir::Value startsWithGroup(llvm::ArrayRef<Lanewise> positions,
-                              tile::IsKeptOp op, uint64_t ofGroup);
+  /// The thread's own place in the tile, along the dimension of a position that
+  /// is as much further for all threads; null of others.
+  mlir::Value findOwnPlace(const Lanewise &position, tile::IsKeptOp op);
   mlir::Value takeKept(mlir::Operation &op, const KernelContext &context);
   mlir::Value convertCast(mlir::Operation &op, unsigned varies);
   mlir::Value convertPosition(mlir::arith::SIToFPOp op,
