@@ -64,6 +64,7 @@ void attune::buildTilePipeline(OpPassManager &pm) {
   kernels.addPass(tile::createTileDeferWaitsPass());
   kernels.addPass(tile::createTileIssueAheadPass());
   kernels.addPass(tile::createTileChainMmasPass());
+  kernels.addPass(tile::createTileIssueLatePass());
   kernels.addPass(tile::createTilePipelineLoopsPass());
   kernels.addPass(tile::createTilePingPongPass());
   kernels.addPass(tile::createTileSplitLoopsPass());

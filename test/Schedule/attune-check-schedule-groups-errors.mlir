@@ -21,6 +21,21 @@ func.func @late_without_overlap(%q: !t) -> !t {
   %o = attn.attention %q, %q, %q schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0, rescaleLate = 1>) : !t, !t, !t
   return %o : !t
 }
+func.func @late_keys_rescaled_seldom(%q: !t) -> !t {
+  // expected-error @below {{late-keys-of-others: expects overlap to be ping-pong, rescale to be 0 and p-in-registers to be 1 where late-keys is 32}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 128, numWarps = 8, mmaWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, lateKeys = 32>) : !t, !t, !t
+  return %o : !t
+}
+func.func @all_keys_late(%q: !t) -> !t {
+  // expected-error @below {{late-keys: expects late-keys to be a multiple of 16, the keys that an MMA adds, below the 32 of block-n, but got 32}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 128, blockN = 32, numWarps = 8, mmaWarps = 4, qInRegisters = 0, overlap = "ping-pong", lateKeys = 32>) : !t, !t, !t
+  return %o : !t
+}
+func.func @late_keys_of_warps(%q: !t) -> !t {
+  // expected-error @below {{one-warp-mma: expects late-keys to have its default where mma-warps is 1}}
+  %o = attn.attention %q, %q, %q schedule(<lateKeys = 32>) : !t, !t, !t
+  return %o : !t
+}
 func.func @longer_output(%q: !t, %v: !wide) -> !wide {
   // expected-error @below {{output-in-query-slot: expects rows of the output to be as long as the 64 elements of a query's where o-in-shared is query-slot, but got 128}}
   %o = attn.attention %q, %q, %v schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0, oInShared = "query-slot">) : !t, !t, !wide

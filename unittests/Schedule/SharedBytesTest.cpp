@@ -80,10 +80,11 @@ protected:
         value = hasGroups ? 4 * groups : pick<int64_t>({1, 2, 4});
       if (knob.name == "mma-warps")
         value = hasGroups ? 4 : 1;
-      bool isRefined = llvm::is_contained(
-          {"producer-warps", "p-in-registers", "o-in-shared", "overlap",
-           "rescale-late", "unroll", "persistent", "cluster", "q-stages"},
-          knob.name.str());
+      bool isRefined =
+          llvm::is_contained({"producer-warps", "p-in-registers", "o-in-shared",
+                              "overlap", "rescale-late", "late-keys", "unroll",
+                              "persistent", "cluster", "q-stages"},
+                             knob.name.str());
       if (isRefined && (!hasGroups || generator() % 2))
         value = knob.init;
       values.push_back(value);

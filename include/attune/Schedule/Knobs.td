@@ -118,6 +118,8 @@ def Knob_Rescale : Knob<"rescale", "rescale", 0, [0, 8],
   "How far, in powers of two, scores may grow beyond the number that is subtracted from those of their row before the warp rescales the output: 0 rescales at each step, 8 seldom.">;
 def Knob_RescaleLate : Knob<"rescaleLate", "rescale-late", 0, [0],
   "When a step of an overlapped loop rescales the output: 0 as soon as the MMA into it is done, 1 right before the next one, under the first MMA of the next block.", [1]>;
+def Knob_LateKeys : Knob<"lateKeys", "late-keys", 0, [0, 32],
+  "Keys at the end of a block whose values are multiplied behind the row maxima of the next block: warps that issue MMAs wait until the matrix unit takes the next one, so they compute those maxima while the MMAs before run. In ping-pong, where each step rescales the output.", [16, 48, 64]>;
 def Knob_ExpOnFma : Knob<"expOnFma", "exp-on-fma", 0, [0, 2, 4],
   "Sixteenths of the softmax's exponentials that are polynomials, computed by multiplies and adds beside those of the special function unit.">;
 def Knob_MmaSchedule : EnumKnob<"mmaSchedule", "mma-schedule", "MmaSchedule",
@@ -150,7 +152,7 @@ defvar attentionSizes = [
 def Knobs_Attention : KnobSet<"attention", "Attention", [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages,
   Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
-  Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
+  Knob_RescaleLate, Knob_LateKeys, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
   Knob_WorkgroupsPerSm, Knob_Cluster, Knob_OutputWarpsN, Knob_SplitKeys, Knob_MergeParts, Knob_MmaSchedule
 ], attentionSizes, "`attn.attention`">;
 

@@ -25,6 +25,8 @@ struct WarpgroupMma {
   bool computesPlaces = false;
   /// The vector that a thread holds.
   mlir::Value acc;
+  /// The first term of the sums, and the one behind the last one.
+  int64_t firstTerm = 0, endTerm = 0;
   /// The accumulator is 0 and need not be read.
   bool startsAtZero = false;
   /// Warpgroups among which the rows and the columns are assigned, rows first.

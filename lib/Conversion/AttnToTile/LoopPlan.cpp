@@ -18,6 +18,9 @@ void attune::planLoop(scf::ForOp loop, schedule::AttentionAttr schedule) {
                                                    : tile::Overlap::Early));
   if (schedule.getOverlap() == schedule::Overlap::PingPong)
     loop->setAttr(Tile::kPingPongAttrName, b.getUnitAttr());
+  if (schedule.getLateKeys())
+    loop->setAttr(Tile::kIssueLateAttrName,
+                  b.getI64IntegerAttr(schedule.getLateKeys()));
   // What a role computes runs beside what others multiply, and products that
   // are added up beside each other.
   if (hasScoreRole(schedule))

@@ -199,7 +199,9 @@ Value MmaPattern<OpTy>::multiplyByWarps(ConversionPatternRewriter &rewriter,
                                        exponents[upper ? 1 : 0],
                                        atom.getLhsType());
   };
-  for (int64_t k = 0; k < kStored; ++k) {
+  auto [from, to] = op.getTermRange();
+  int64_t kEnd = packsK ? kStored : to / atom.getK();
+  for (int64_t k = from / atom.getK(); k < kEnd; ++k) {
     (op.getTransposeRhs() ? right.columnOffset : right.rowOffset) =
         k * atom.getK();
     SmallVector<Value> stored =
@@ -240,6 +242,7 @@ Value MmaPattern<OpTy>::issueByWarpgroups(
   mma.transposeLhs = op.getTransposeLhs();
   mma.transposeRhs = op.getTransposeRhs();
   mma.acc = adaptor.getAcc();
+  std::tie(mma.firstTerm, mma.endTerm) = op.getTermRange();
   mma.startsAtZero = isZero(op.getAcc());
   mma.groupsN = op.getWarpsN();
   mma.computesPlaces = op->hasAttr(kComputesPlacesAttrName);
@@ -261,10 +264,9 @@ template <typename OpTy> static int64_t countAtoms(OpTy op) {
   tile::MmaAtomAttr atom = op.getAtomAttr();
   tile::TileType acc =
       tile::PendingType::getOf(op.getAcc().getType()).getTile();
-  int64_t depth =
-      op.getLhs().getType().getShape()[op.getTransposeLhs() ? 0 : 1];
+  auto [from, to] = op.getTermRange();
   return acc.getRegisterLayout().getNumRegisters() /
-         atom.getAcc().getNumRegisters() * (depth / atom.getK());
+         atom.getAcc().getNumRegisters() * ((to - from) / atom.getK());
 }
 
 template <typename OpTy>

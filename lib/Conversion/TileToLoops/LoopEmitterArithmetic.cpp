@@ -45,12 +45,12 @@ template <typename OpTy> LogicalResult LoopEmitter::emitMultiply(OpTy op) {
                                    unpack(false));
   };
   auto accTile = tile::PendingType::getOf(op.getAcc().getType()).getTile();
-  int64_t depth =
-      op.getLhs().getType().getShape()[op.getTransposeLhs() ? 0 : 1];
+  std::pair<int64_t, int64_t> terms = op.getTermRange();
   forEach(accTile.getShape(), [&](ValueRange indices) {
     Value i = indices[0], j = indices[1];
-    auto loop = scf::ForOp::create(builder, index(0), index(depth), index(1),
-                                   ValueRange(load(acc, indices)));
+    auto loop =
+        scf::ForOp::create(builder, index(terms.first), index(terms.second),
+                           index(1), ValueRange(load(acc, indices)));
     {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(loop.getBody());

@@ -210,6 +210,33 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
   return getIfFits(problem, wanted, target);
 }
 
+/// Two groups in ping-pong, of rows that keep the matrix unit busy for longer
+/// than a warp needs to issue their products: with the last values late. By
+/// what an H200 was fastest with when hot (docs/measurements/Forward.md), and
+/// without what then spills a register or two.
+static AttentionAttr multiplyLate(const AttentionProblem &problem,
+                                  AttentionAttr schedule, TargetAttr target) {
+  constexpr int64_t kLate = 32, kBlock = 128, kColumns = 128, kOddColumns = 112,
+                    kEvenColumns = 96;
+  int64_t columns = problem.headDimV;
+  bool isFaster = columns > kSmallHeadDim && columns <= kColumns &&
+                  (problem.isMasked ? problem.headDimQK <= kColumns
+                                    : problem.meanKeys > kShortKeys);
+  bool spills =
+      problem.hasScore || problem.hasPackedQueries ||
+      (!problem.isMasked && columns > kEvenColumns && columns <= kOddColumns);
+  bool isHalf = problem.elementType.getIntOrFloatBitWidth() == 16 &&
+                problem.getKeyType() == problem.elementType &&
+                problem.getValueType() == problem.elementType;
+  if (!isFaster || spills || !isHalf || schedule.getBlockN() != kBlock ||
+      schedule.getNumWarps() != 2 * kWarpgroup)
+    return schedule;
+  SmallVector<int64_t> values(schedule.getValues());
+  values[AttentionAttr::lateKeys] = kLate;
+  auto late = AttentionAttr::get(target.getContext(), values);
+  return fits(problem, late, target) ? late : schedule;
+}
+
 /// A schedule with a producer, for chips that multiply by warpgroups.
 static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
                                              TargetAttr target) {
@@ -261,7 +288,8 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
             (isWide || takesMore || (problem.hasDynamicLength && groups < 3)))
           continue;
         if (fits(problem, wanted.getAttr(target.getContext()), target))
-          return handOutTiles(problem, wanted, target);
+          return multiplyLate(problem, handOutTiles(problem, wanted, target),
+                              target);
       }
   // Rows of so many columns are those of several warpgroups.
   for (int64_t sharers : {2, 4})

@@ -290,12 +290,35 @@ static std::optional<Refusal> checkOneWarp(const AttentionKnobs &schedule,
         {"persistent", schedule.getPersistent() == Persistent::Dynamic},
         {"p-in-registers", !schedule.getPInRegisters()},
         {"o-in-shared", schedule.getOInShared() != OutputPath::Registers},
+        {"late-keys", schedule.getLateKeys() != 0},
         {"cluster", schedule.getCluster() != 1}})
     if (isThere)
       return refuse("one-warp-mma",
                     "expects {0} to have its default where mma-warps is 1",
                     knob);
   return checkHalves(schedule, target);
+}
+
+/// The rules of values that are multiplied late: the end of a block of keys,
+/// where nothing branches between the row maxima and the rest of a step.
+static std::optional<Refusal> checkLateKeys(const AttentionKnobs &schedule,
+                                            MmaAtomAttr atom) {
+  int64_t late = schedule.getLateKeys();
+  if (late == 0)
+    return std::nullopt;
+  if (schedule.getOverlap() != Overlap::PingPong || schedule.getRescale() ||
+      !schedule.getPInRegisters())
+    return refuse("late-keys-of-others",
+                  "expects overlap to be ping-pong, rescale to be 0 and "
+                  "p-in-registers to be 1 where late-keys is {0}",
+                  late);
+  int64_t unit = atom.getK();
+  if (late >= schedule.getBlockN() || late % unit != 0)
+    return refuse("late-keys",
+                  "expects late-keys to be a multiple of {0}, the keys that an "
+                  "MMA adds, below the {1} of block-n, but got {2}",
+                  unit, schedule.getBlockN(), late);
+  return std::nullopt;
 }
 
 /// The rules of MMAs by several warps, and of what comes with them:
@@ -436,6 +459,8 @@ std::optional<Refusal> attune::checkLegal(const AttentionProblem &problem,
                   "got {0}",
                   schedule.getSplitK());
   if (std::optional<Refusal> refusal = checkRoles(problem, schedule, target))
+    return refusal;
+  if (std::optional<Refusal> refusal = checkLateKeys(schedule, atom))
     return refusal;
   if (std::optional<Refusal> refusal = checkInvariance(problem, schedule))
     return refusal;

@@ -95,6 +95,30 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Of four products the last two: columns from 32 on, of which the first starts the sum.
+  // CHECK-LABEL: gpu.func @last_terms
+  // CHECK:     nvvm.wgmma.fence.aligned
+  // CHECK-NOT: %c65536_i32
+  // CHECK-NOT: %c65538_i32
+  // CHECK:     arith.addi %{{.+}}, %c65540_i32
+  // CHECK:     nvvm.wgmma.mma_async {{.*}}D[<f32>, <zero>
+  // CHECK:     arith.addi %{{.+}}, %c65542_i32
+  // CHECK:     nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>
+  // CHECK-NOT: nvvm.wgmma.mma_async
+  // CHECK:     nvvm.wgmma.commit.group.sync.aligned
+  gpu.func @last_terms(%out: memref<128x128xf32>) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant 0.0 : f32
+    %c = tile.channel : !channel
+    %a = tile.get %c[%c0] : !channel -> !shared
+    %acc = tile.fill %zero : f32 -> !s
+    %pending = tile.mma_async %a, %a, %acc transpose_rhs scope warpgroup terms [32, 64] : !shared, !shared, !s
+    %d = tile.wait %pending : !tile.pending<!s>
+    tile.store %d, %out[%c0, %c0] : !s, memref<128x128xf32>
+    gpu.return
+  }
+
   // A slot that is freed after a tile has been worked out: the first lane looks at each of its elements for a NaN that
   // no arithmetic gives.
   // CHECK-LABEL: gpu.func @released_after

@@ -68,7 +68,9 @@ gpu.module @sum_module {
       %s = tile.get %other[%c0] : !ring -> !slot
       %t = tile.get %other[%c1] : !ring -> !slot
       %p = tile.mma_async %s, %t, %acc : !slot, !slot, !regs
-      %q = tile.mma_async %s, %t, %sum : !slot, !slot, !regs
+      // Two parts of a sum are all of it.
+      %first = tile.mma_async %s, %t, %sum terms [0, 1] : !slot, !slot, !regs
+      %q = tile.mma_async %s, %t, %first terms [1, 2] : !slot, !slot, !tile.pending<!regs>
       %product = tile.wait %p : !tile.pending<!regs>
       %both = tile.wait %q : !tile.pending<!regs>
       tile.release %other[%c0] : !ring

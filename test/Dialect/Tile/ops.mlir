@@ -249,6 +249,8 @@ func.func @multiplies(%q: !regs, %i: index, %acc: !acc) -> !acc {
   %p = tile.mma_async %q, %k, %acc transpose_rhs : !regs, !atom_tile, !acc
   // CHECK: %[[R:.+]] = tile.mma_async %[[K]], %[[K]], %{{.+}} transpose_rhs {note} : <32x64xf16, shared
   %r = tile.mma_async %k, %k, %acc transpose_rhs {note} : !atom_tile, !atom_tile, !acc
+  // CHECK: tile.mma_async %{{.+}}, %[[K]], %[[P]] transpose_rhs terms [16, 64] : <32x64xf16, registers>
+  %e = tile.mma_async %q, %k, %p transpose_rhs terms [16, 64] : !regs, !atom_tile, !tile.pending<!acc>
   // CHECK: tile.wait %[[P]] : <<32x32xf32, registers>>
   %s = tile.wait %p : !tile.pending<!acc>
   // CHECK: %[[T:.+]] = tile.wait %[[R]] : <<32x32xf32, registers>>

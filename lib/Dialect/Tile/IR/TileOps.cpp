@@ -355,8 +355,43 @@ template <typename OpTy> static LogicalResult verifyMultiply(OpTy op) {
   return verifyAtom(op, op.getAtomAttr(), op.getScope(), lhs, rhs, acc, rhsK);
 }
 
+template <typename OpTy> static int64_t getDepth(OpTy op) {
+  return op.getLhs().getType().getShape()[op.getTransposeLhs() ? 0 : 1];
+}
+
+std::pair<int64_t, int64_t> MmaOp::getTermRange() {
+  return {0, getDepth(*this)};
+}
+
+std::pair<int64_t, int64_t> MmaAsyncOp::getTermRange() {
+  ArrayRef<int64_t> terms = getTerms();
+  if (terms.empty())
+    return {0, getDepth(*this)};
+  return {terms.front(), terms.back()};
+}
+
 LogicalResult MmaOp::verify() { return verifyMultiply(*this); }
-LogicalResult MmaAsyncOp::verify() { return verifyMultiply(*this); }
+
+LogicalResult MmaAsyncOp::verify() {
+  if (failed(verifyMultiply(*this)))
+    return failure();
+  ArrayRef<int64_t> terms = getTerms();
+  if (terms.empty())
+    return success();
+  int64_t depth = getDepth(*this);
+  if (terms.size() != 2 || terms[0] < 0 || terms[0] >= terms[1] ||
+      terms[1] > depth)
+    return emitOpError() << "expects terms [from, to] of the " << depth
+                         << " that there are, but got [" << terms << "]";
+  if (getPackedRhs())
+    return emitOpError("expects all terms of a packed rhs, but got [")
+           << terms << "]";
+  MmaAtomAttr atom = getAtomAttr();
+  if (atom && (terms[0] % atom.getK() != 0 || terms[1] % atom.getK() != 0))
+    return emitOpError() << "expects terms that are multiples of the atom's "
+                         << atom.getK() << ", but got [" << terms << "]";
+  return success();
+}
 
 void MapOp::build(OpBuilder &builder, OperationState &state,
                   TileType resultType, ValueRange inputs,

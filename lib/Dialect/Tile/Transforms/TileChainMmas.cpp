@@ -100,7 +100,8 @@ void LoopChainer::emitIteration(OpBuilder &b, Value iv,
         mapping.lookupOrDefault(mma.getRhs()), acc, mma.getTransposeLhsAttr(),
         mma.getTransposeRhsAttr(), mma.getScopeAttr(), mma.getWarpsNAttr(),
         mma.getAtomAttr(), mma.getReplicasAttr(), mma.getPackedRhsAttr(),
-        mma.getUnitExponentsAttr());
+        mma.getUnitExponentsAttr(),
+        /*terms=*/DenseI64ArrayAttr());
   }
 }
 

@@ -82,7 +82,8 @@ static void deferWaits(scf::ForOp loop) {
         mma.getTransposeLhsAttr(), mma.getTransposeRhsAttr(),
         mma.getScopeAttr(), mma.getWarpsNAttr(), mma.getAtomAttr(),
         mma.getReplicasAttr(), mma.getPackedRhsAttr(),
-        mma.getUnitExponentsAttr());
+        mma.getUnitExponentsAttr(),
+        /*terms=*/DenseI64ArrayAttr());
     if (isAddedTo(mma)) {
       added[mma.getResult()] = pending;
       continue;

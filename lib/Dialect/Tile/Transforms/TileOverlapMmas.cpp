@@ -300,7 +300,8 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
         mapping.lookupOrDefault(mma.getAcc()), mma.getTransposeLhsAttr(),
         mma.getTransposeRhsAttr(), mma.getScopeAttr(), mma.getWarpsNAttr(),
         mma.getAtomAttr(), mma.getReplicasAttr(), mma.getPackedRhsAttr(),
-        mma.getUnitExponentsAttr());
+        mma.getUnitExponentsAttr(),
+        /*terms=*/DenseI64ArrayAttr());
     issued->setDiscardableAttrs(mma->getDiscardableAttrDictionary());
     return issued;
   };

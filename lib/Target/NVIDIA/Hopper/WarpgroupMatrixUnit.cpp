@@ -140,7 +140,8 @@ Value WarpgroupMatrixUnit::issue(OpBuilder &b, Location loc,
   int64_t rowsOfGroup = lhsShape[mma.transposeLhs ? 1 : 0] / mma.groupsM,
           depth = lhsShape[mma.transposeLhs ? 0 : 1],
           columns = rhsShape[mma.transposeRhs ? 0 : 1] / mma.groupsN;
-  int64_t mSteps = rowsOfGroup / atom.getM(), kSteps = depth / atom.getK();
+  int64_t mSteps = rowsOfGroup / atom.getM(), kSteps = depth / atom.getK(),
+          first = mma.firstTerm / atom.getK();
   // Registers of one column of a lane: two rows of four lanes.
   int64_t perRowStep = columns / 2;
 
@@ -166,9 +167,9 @@ Value WarpgroupMatrixUnit::issue(OpBuilder &b, Location loc,
                       ? LLVM::PoisonOp::create(b, loc, structType).getResult()
                       : toStruct(b, loc, mma.acc, m * perRowStep + column / 2,
                                  width / 2);
-      for (int64_t k = 0; k < kSteps; ++k) {
-        auto scale = k == 0 && mma.startsAtZero ? NVVM::WGMMAScaleOut::zero
-                                                : NVVM::WGMMAScaleOut::one;
+      for (int64_t k = first; k < mma.endTerm / atom.getK(); ++k) {
+        auto scale = k == first && mma.startsAtZero ? NVVM::WGMMAScaleOut::zero
+                                                    : NVVM::WGMMAScaleOut::one;
         Value right = mma.transposeRhs ? rhs.at(column, k * atom.getK())
                                        : rhs.at(k * atom.getK(), column);
         auto rightLayout =

@@ -54,6 +54,9 @@ def Tile_Dialect : Dialect {
     static constexpr ::llvm::StringLiteral kDeferWaitsAttrName = "tile.defer_waits";
     /// On an scf.for, a unit: its first MMA is issued one iteration ahead.
     static constexpr ::llvm::StringLiteral kIssueAheadAttrName = "tile.issue_ahead";
+    /// On an scf.for, an i64: so many of the last terms of its last MMA are
+    /// issued behind the maxima of rows of what the first one computes.
+    static constexpr ::llvm::StringLiteral kIssueLateAttrName = "tile.issue_late";
     /// On an scf.for, a unit: warpgroups issue its MMAs in ping-pong.
     static constexpr ::llvm::StringLiteral kPingPongAttrName = "tile.ping_pong";
     /// On an MMA, a unit: warps that issue it go before others of their

@@ -419,6 +419,10 @@ def Tile_MmaOp : Tile_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
     (`unit_exponents` $unit_exponents^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
     (`replicas` $replicas^)? (`lhs_through_shared` $lhs_through_shared^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
   }];
+  let extraClassDeclaration = [{
+    /// The first term of the sum, and the one behind the last one: all.
+    std::pair<int64_t, int64_t> getTermRange();
+  }];
   let hasVerifier = 1;
 }
 
@@ -436,18 +440,24 @@ def Tile_MmaAsyncOp : Tile_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>,
     %s = tile.wait %pending : !tile.pending<!tile.tile<64x32xf32, registers>>
     ```
 
-    **Errors**: those of `tile.mma`.
+    **Errors**: those of `tile.mma`; `terms` that are not two, are none, or are not of the operands, that the atom does not divide, or
+    beside `packed_rhs`.
   }];
   let arguments = (ins Tile_OperandTile:$lhs, Tile_OperandTile:$rhs, AnyTypeOf<[Tile_RegisterTile, Tile_PendingType]>:$acc,
                        UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs, DefaultValuedAttr<Tile_MmaScopeAttr, "MmaScope::Warp">:$scope,
                        DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$warps_n,
                        OptionalAttr<Tile_MmaAtomAttr>:$atom, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$replicas,
-                       UnitAttr:$packed_rhs, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$unit_exponents);
+                       UnitAttr:$packed_rhs, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$unit_exponents,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$terms);
   let results = (outs Tile_PendingType:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs `,` $acc (`transpose_lhs` $transpose_lhs^)? (`transpose_rhs` $transpose_rhs^)? (`packed_rhs` $packed_rhs^)?
     (`unit_exponents` $unit_exponents^)? (`scope` $scope^)? (`warps_n` $warps_n^)?
-    (`replicas` $replicas^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+    (`replicas` $replicas^)? (`terms` $terms^)? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+  }];
+  let extraClassDeclaration = [{
+    /// The first term of the sum, and the one behind the last one.
+    std::pair<int64_t, int64_t> getTermRange();
   }];
   let hasVerifier = 1;
 }

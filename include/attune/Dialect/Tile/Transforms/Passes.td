@@ -114,6 +114,28 @@ def TileIssueAheadPass : Pass<"tile-issue-ahead", "::mlir::gpu::GPUFuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def TileIssueLatePass : Pass<"tile-issue-late", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "Issues the end of a loop's last MMA behind maxima of what the first one computes";
+  let description = [{
+    Warps that issue more MMAs than the matrix unit takes at a time wait until it takes the next one, and compute nothing meanwhile: not
+    even of results that are there. In a loop with `tile.issue_late = n`, the last `n` terms of the last MMA, of warpgroups, are issued behind
+    the first maxima of rows after the wait for the first one. Those are computed while the terms before run.
+
+    ```
+    before                        after
+    s' = mma_async(q, k, 0)       s' = mma_async(q, k, 0)
+    o' = mma_async(p, v, o)       a' = mma_async(p, v, o) terms [0, K - n]
+    s = wait s'                   s = wait s'
+    m = reduce max s              m = reduce max s
+                                  o' = mma_async(p, v, a') terms [K - n, K]
+    ...                           ...
+    o = wait o'                   o = wait o'
+    ```
+
+    Other loops stay as they are: those without such maxima, those that want the sum before, those of no more terms.
+  }];
+}
+
 def TileChainMmasPass : Pass<"tile-chain-mmas", "::mlir::gpu::GPUFuncOp"> {
   let summary = "Keeps the matrix unit busy from one iteration of a loop to the next";
   let description = [{
