@@ -356,17 +356,35 @@ Value LoopEmitter::load(const Operand &operand, Value b, Value h, Value s,
   if (operand.zeros)
     vector = arith::SubFOp::create(
         builder, vector, loadNumbers(operand, operand.zeros, indices, count));
+  if (!operand.factors)
+    return vector;
   return arith::MulFOp::create(
       builder, vector, loadNumbers(operand, operand.factors, indices, count));
 }
 
 Value LoopEmitter::loadKey(const Operand &operand, const Row &row, Value n,
                            int64_t count) {
+  return loadAtKey(operand, row, n, count, [&](Value b, Value h, Value s) {
+    return load(operand, b, h, s, count);
+  });
+}
+
+Value LoopEmitter::loadFactor(const Operand &operand, const Row &row, Value n) {
+  Value factor =
+      loadAtKey(operand, row, n, /*count=*/1, [&](Value b, Value h, Value s) {
+        return loadNumbers(operand, operand.factors, getIndices(b, h, s),
+                           /*count=*/1);
+      });
+  return vector::ExtractOp::create(builder, factor, 0);
+}
+
+Value LoopEmitter::loadAtKey(const Operand &operand, const Row &row, Value n,
+                             int64_t count, LoadBody body) {
   if (row.firstKey)
-    return load(operand, zero, row.kvHead,
-                arith::AddIOp::create(builder, row.firstKey, n), count);
+    return body(zero, row.kvHead,
+                arith::AddIOp::create(builder, row.firstKey, n));
   if (!pages)
-    return load(operand, row.b, row.kvHead, n, count);
+    return body(row.b, row.kvHead, n);
   Value size = createIndex(op.getPageSize());
   Value entry = memref::LoadOp::create(
       builder, pages,
@@ -383,7 +401,7 @@ Value LoopEmitter::loadKey(const Operand &operand, const Row &row, Value n,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   Value inPage = arith::RemUIOp::create(builder, n, size);
-  scf::YieldOp::create(builder, load(operand, page, row.kvHead, inPage, count));
+  scf::YieldOp::create(builder, body(page, row.kvHead, inPage));
   builder.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(builder, createZeros(count));
   return branch.getResult(0);

@@ -167,6 +167,8 @@ protected:
   };
   using KeyBody =
       llvm::function_ref<mlir::Value(mlir::Value n, mlir::Value carried)>;
+  using LoadBody = llvm::function_ref<mlir::Value(mlir::Value b, mlir::Value h,
+                                                  mlir::Value s)>;
 
   /// The sum of products, in ascending order.
   mlir::Value dot(mlir::Value lhs, mlir::Value rhs);
@@ -188,6 +190,7 @@ protected:
   struct Operand {
     mlir::Value buffer;
     std::optional<Scales> scales;
+    /// Null where they are multiplied elsewhere.
     mlir::Value factors;
     /// What is subtracted before; null where nothing is.
     mlir::Value zeros;
@@ -207,6 +210,12 @@ protected:
   /// Key `n` that a row of queries sees, or its value.
   mlir::Value loadKey(const Operand &operand, const Row &row, mlir::Value n,
                       int64_t count);
+  /// The scale of its first column.
+  mlir::Value loadFactor(const Operand &operand, const Row &row, mlir::Value n);
+  /// The vector of `count` elements that `body` loads from where key `n` lies,
+  /// or zeros where it lies nowhere.
+  mlir::Value loadAtKey(const Operand &operand, const Row &row, mlir::Value n,
+                        int64_t count, LoadBody body);
   /// h / (headsQ / headsKV)
   mlir::Value getKVHead(mlir::Value h);
   /// score(scale * sum_d query * key, b, h, m, n)

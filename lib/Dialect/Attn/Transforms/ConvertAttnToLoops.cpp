@@ -42,6 +42,14 @@ private:
   /// A weight of values, of an exponential and the sum of all. What is rounded
   /// is what kernels round.
   Value makeWeight(Value exponential, Value sum);
+  bool roundsWeights() const {
+    return precision != ReferencePrecision::F32 && !weightType.isF32();
+  }
+  /// A weight that its key's scale is multiplied by before it is rounded. That
+  /// a scale pushes it out of the type's range is no rounding: its power of 2
+  /// costs nothing.
+  Value makeScaledWeight(Value exponential, Value scale, Value sum);
+  Value roundWeight(Value weight);
   /// The number in a type of 8 bits, which has it but for rounding.
   Value roundNarrow(Value number, FloatType type);
 
@@ -54,6 +62,8 @@ private:
   /// That of the result as the op has it.
   Type resultElement;
   FloatType weightType;
+  /// Whether weights are rounded that are multiplied by scales of their keys.
+  bool scalesWeights = false;
 };
 } // namespace
 
@@ -90,13 +100,9 @@ Value ReferenceEmitter::roundNarrow(Value number, FloatType type) {
 
 Value ReferenceEmitter::makeWeight(Value exponential, Value sum) {
   constexpr unsigned kNarrow = 8;
-  bool isExact = precision == ReferencePrecision::F32 || weightType.isF32();
-  if (isExact || weightType.getWidth() > kNarrow) {
+  if (!roundsWeights() || weightType.getWidth() > kNarrow) {
     Value weight = arith::DivFOp::create(builder, exponential, sum);
-    if (isExact)
-      return weight;
-    Value rounded = arith::TruncFOp::create(builder, weightType, weight);
-    return arith::ExtFOp::create(builder, builder.getF32Type(), rounded);
+    return roundsWeights() ? roundWeight(weight) : weight;
   }
   // A few powers of 2 below the largest number, for maxima may lag behind. The
   // largest weight lies between two numbers, so that it is as far off as any:
@@ -110,6 +116,33 @@ Value ReferenceEmitter::makeWeight(Value exponential, Value sum) {
   Value rounded = arith::MulFOp::create(
       builder, roundNarrow(scaled, weightType), createF32(1.0f / scale));
   return arith::DivFOp::create(builder, rounded, sum);
+}
+
+Value ReferenceEmitter::roundWeight(Value weight) {
+  Value rounded = arith::TruncFOp::create(builder, weightType, weight);
+  return arith::ExtFOp::create(builder, builder.getF32Type(), rounded);
+}
+
+Value ReferenceEmitter::makeScaledWeight(Value exponential, Value scale,
+                                         Value sum) {
+  constexpr int64_t kMantissa = 0x007fffff, kOne = 0x3f800000;
+  auto word = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        builder, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+  };
+  auto toNumber = [&](Value bits) -> Value {
+    return arith::BitcastOp::create(builder, builder.getF32Type(), bits);
+  };
+  Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), scale);
+  Value power =
+      toNumber(arith::AndIOp::create(builder, bits, word(~kMantissa)));
+  Value mantissa = toNumber(arith::OrIOp::create(
+      builder, arith::AndIOp::create(builder, bits, word(kMantissa)),
+      word(kOne)));
+  Value rounded =
+      roundWeight(arith::MulFOp::create(builder, exponential, mantissa));
+  return arith::DivFOp::create(
+      builder, arith::MulFOp::create(builder, rounded, power), sum);
 }
 
 Value ReferenceEmitter::divideByScale(Value row, Value head) {
@@ -169,12 +202,18 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
       arith::SelectOp::create(builder, isZero, createF32(1.0f), total);
 
   int64_t headSize = op.getHeadDimV();
+  Operand values = value;
+  if (scalesWeights)
+    values.factors = {};
   Value sum = forEachVisibleKey(
       row, createZeros(headSize), [&](Value n, Value carried) -> Value {
-        Value weight =
-            makeWeight(exponential(emitScore(row, n).score), divisor);
+        Value weight = exponential(emitScore(row, n).score);
+        weight =
+            scalesWeights
+                ? makeScaledWeight(weight, loadFactor(value, row, n), divisor)
+                : makeWeight(weight, divisor);
         weight = dropOut(weight, row, n);
-        return addMultiple(carried, weight, loadKey(value, row, n, headSize));
+        return addMultiple(carried, weight, loadKey(values, row, n, headSize));
       });
 
   Value rounded = round(sum);
@@ -190,6 +229,8 @@ void ReferenceEmitter::emitRow(ValueRange rowIndices) {
 void ReferenceEmitter::emit(AttentionOp attention) {
   readOperands();
   weightType = cast<FloatType>(getWeightType(attention));
+  scalesWeights = roundsWeights() && scalesValuesByKey(attention) &&
+                  !variesAlong(attention, getValueScales(attention), 'd');
   auto resultType = cast<RankedTensorType>(attention.getResult().getType());
   resultElement = resultType.getElementType();
   if (attention.getResultScales())

@@ -69,3 +69,28 @@ func.func @result_scales(%q: tensor<1x2x4x8xf16>, %s: tensor<1x2x1x1xf32>) -> te
     : tensor<1x2x4x8xf16>, tensor<1x2x4x8xf16>, tensor<1x2x4x8xf16> -> tensor<1x2x4x8xf8E4M3FN>
   return %o : tensor<1x2x4x8xf8E4M3FN>
 }
+
+// Weights are multiplied by the scales of their keys before they are rounded, and what is rounded is as large as without the scale's power of 2.
+// CHECK-LABEL: func.func @scaled_weights
+// F32-LABEL: func.func @scaled_weights
+// F32: math.exp
+// F32: %[[E:.+]] = math.exp
+// F32: %[[SCALE:.+]] = memref.load %{{.+}} : memref<1x1x6x1xf32>
+// F32: %[[BITS:.+]] = arith.bitcast %{{.+}} : f32 to i32
+// F32: %[[UPPER:.+]] = arith.andi %[[BITS]]
+// F32: %[[POWER:.+]] = arith.bitcast %[[UPPER]] : i32 to f32
+// F32: %[[LOWER:.+]] = arith.andi %[[BITS]]
+// F32: %[[LARGER:.+]] = arith.ori %[[LOWER]]
+// F32: %[[MANTISSA:.+]] = arith.bitcast %[[LARGER]] : i32 to f32
+// F32: %[[PRODUCT:.+]] = arith.mulf %[[E]], %[[MANTISSA]] : f32
+// F32: %[[NARROW:.+]] = arith.truncf %[[PRODUCT]] : f32 to f16
+// F32: %[[ROUNDED:.+]] = arith.extf %[[NARROW]] : f16 to f32
+// F32: %[[SCALED:.+]] = arith.mulf %[[ROUNDED]], %[[POWER]] : f32
+// F32: %[[WEIGHT:.+]] = arith.divf %[[SCALED]], %{{.+}} : f32
+// F32: %[[VALUE:.+]] = arith.sitofp
+// F32: %[[FACTORS:.+]] = vector.broadcast %[[WEIGHT]]
+// F32: arith.mulf %[[FACTORS]], %[[VALUE]] : vector<8xf32>
+func.func @scaled_weights(%q: tensor<1x1x4x8xf16>, %k: tensor<1x1x6x8xi8>, %s: tensor<1x1x6x1xf32>) -> tensor<1x1x4x8xf16> {
+  %o = attn.attention %q, %k, %k value_scales(%s : tensor<1x1x6x1xf32>) : tensor<1x1x4x8xf16>, tensor<1x1x6x8xi8>, tensor<1x1x6x8xi8>
+  return %o : tensor<1x1x4x8xf16>
+}
