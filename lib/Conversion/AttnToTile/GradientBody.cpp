@@ -336,7 +336,7 @@ Sums GradientBuilder::visitHead(Value head, Sums sums) {
                             getBatch(MaskDim::Query), headQ);
   tiles.enterTile(b, captures, batch, headQ);
   addedTiles.clear();
-  for (auto [tensor, sums] : llvm::zip(op.getWrt(), operands.tensorGrads))
+  for (auto [tensor, sums] : operands.tensorGrads)
     for (tensor::ExtractOp read : tileReads)
       if (read.getTensor() == tensor &&
           read->getParentRegion() == &op.getScore())

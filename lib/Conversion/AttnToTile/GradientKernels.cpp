@@ -29,10 +29,6 @@ static LogicalResult check(attn::AttentionGradOp op) {
               "deterministic, for those of tensors are added up in no order, "
               "but got one of "
            << op.getWrt().front().getType();
-  if (op.getSinks() && llvm::is_contained(op.getWrt(), op.getSinks()))
-    return op.emitOpError() << "expects gradients of query, key, value and "
-                               "what scores read, for there is no kernel for "
-                               "others, but got one of the sinks";
   for (Value grad : op.getWrtGrads())
     if (auto type = cast<RankedTensorType>(grad.getType()); type.getEncoding())
       return op.emitOpError()
@@ -74,8 +70,10 @@ private:
                Value starts = {});
   void addDeltas();
   void addGradients(const GradientKernel &shape);
-  /// Makes gradients of tensors 0, which `shape` adds to.
+  /// Makes gradients of tensors 0, which kernels add to.
   void addClears(const GradientKernel &shape);
+  /// Whether scores read a tensor that `wrt` names.
+  bool isRead(Value tensor);
   /// Whether tiles that `shape` stores are all of a tensor's gradient.
   bool isStored(Value tensor, const GradientKernel &shape);
   /// Rounds sums of queries.
@@ -97,8 +95,9 @@ private:
   /// `querySums` is null in the split form, and where none are wanted.
   Value shifts, deltas, querySums;
   int64_t rowsBefore = 0;
-  /// Gradients of the tensors that `wrt` names.
-  SmallVector<Value, 1> tensorGrads;
+  /// As GradientOperands has them.
+  SmallVector<std::pair<Value, Value>, 1> tensorGrads;
+  Value sinksGrad;
 };
 } // namespace
 
@@ -174,15 +173,28 @@ void GradientOutliner::addDeltas() {
   operands.rowsBefore = rowsBefore;
   if (querySums)
     operands.querySums = kernel.addArgument(querySums, launch::Access::Write);
+  if (sinksGrad) {
+    operands.sinks = kernel.addArgument(getInput(op.getSinks(), "sinks"));
+    operands.sinksGrad = kernel.addArgument(sinksGrad);
+  }
   buildDeltaBody(kernel.getBody(), op, output, lse, lseGrad, operands,
                  kRowBlock, padded.v, padded.qk);
   setGrid(kernel, outputGrad, kRowBlock);
   kernel.setBlock(kRowWarps * target.getLanes());
 }
 
+bool GradientOutliner::isRead(Value tensor) {
+  return op.getScore()
+      .walk([&](tensor::ExtractOp read) {
+        return read.getTensor() == tensor ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 bool GradientOutliner::isStored(Value tensor, const GradientKernel &shape) {
-  // Blocks that a mask hides are not visited.
-  if (op.hasMask())
+  // Blocks that a mask hides are not visited. Sinks are added to elsewhere.
+  if (op.hasMask() || tensor == op.getSinks())
     return false;
   for (auto [read, tile] :
        llvm::zip_equal(findRegionTiles(op), getRegionTiles(op)))
@@ -196,8 +208,12 @@ void GradientOutliner::addClears(const GradientKernel &shape) {
   for (auto [number, result] : llvm::enumerate(op.getWrtGrads())) {
     Value grad = outliner.makeOutput(
         cast<OpResult>(result), ("tensor" + Twine(number) + "_grad").str());
-    tensorGrads.push_back(grad);
-    if (isStored(op.getWrt()[number], shape))
+    Value tensor = op.getWrt()[number];
+    if (tensor == op.getSinks())
+      sinksGrad = grad;
+    if (isRead(tensor))
+      tensorGrads.emplace_back(tensor, grad);
+    if (isStored(tensor, shape))
       continue;
     OutlinedKernel &kernel = addKernel("_clear");
     buildClearBody(kernel.getBody(), op.getLoc(), kernel.addArgument(grad));
@@ -261,10 +277,11 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
       operands.queryGrad = addOutput(kernel, op.getQueryGrad(), "query_grad");
     }
     if (shape.sumsOwned)
-      for (auto [tensor, grad] : llvm::zip_equal(op.getWrt(), tensorGrads))
-        operands.tensorGrads.push_back(kernel.addArgument(
-            grad, isStored(tensor, shape) ? launch::Access::Write
-                                          : launch::Access::ReadWrite));
+      for (auto [tensor, grad] : tensorGrads)
+        operands.tensorGrads.emplace_back(
+            tensor, kernel.addArgument(grad, isStored(tensor, shape)
+                                                 ? launch::Access::Write
+                                                 : launch::Access::ReadWrite));
   } else {
     operands.queryGrad = addOutput(kernel, op.getQueryGrad(), "query_grad");
   }
@@ -283,7 +300,9 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
 
 void GradientOutliner::outline() {
   bool wantsQuery = bool(op.getQueryGrad()),
-       wantsKey = op.getKeyGrad() || !op.getWrt().empty(),
+       wantsKey = op.getKeyGrad() ||
+                  llvm::any_of(op.getWrt(),
+                               [&](Value tensor) { return isRead(tensor); }),
        wantsValue = bool(op.getValueGrad());
   auto isWanted = [&](const GradientKernel &shape) {
     if (shape.owns == MaskDim::Query)

@@ -8,6 +8,7 @@
 #include "attune/Dialect/Tile/IR/Alignment.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -180,6 +181,53 @@ static void storeZerosBefore(TileBuilder &b, Value view, int64_t rows,
                         tile::StorePath::Direct);
 }
 
+/// Adds to the gradient of a head's sink what rows have of it: -exp(sink - lse)
+/// times a row's delta, which is what the sink, as a key without a value, has
+/// of the row's gradients.
+static void addToSink(TileBuilder &b, const GradientOperands &operands,
+                      Value head, Value first, Value lse, Value deltas,
+                      Value length) {
+  auto rowType = cast<TileType>(deltas.getType());
+  Value sink = memref::LoadOp::create(b, operands.sinks, head);
+  Value terms = b.map(
+      rowType, {lse, deltas},
+      [&](OpBuilder &inner, Location loc, ValueRange args) -> Value {
+        auto constant = [&](double value) {
+          return constantF32(inner, loc, value);
+        };
+        // Such a query sees nothing, or is not there.
+        Value isEmpty =
+            arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ,
+                                  args[0], constant(-kInfinity));
+        Value isBeyond = arith::CmpIOp::create(
+            inner, loc, arith::CmpIPredicate::uge,
+            arith::AddIOp::create(inner, loc, first, args[2]), length);
+        Value exponent = arith::MulFOp::create(
+            inner, loc, arith::SubFOp::create(inner, loc, sink, args[0]),
+            constant(llvm::numbers::log2e));
+        Value weight = math::Exp2Op::create(inner, loc, exponent,
+                                            arith::FastMathFlags::afn);
+        Value term = arith::NegFOp::create(
+            inner, loc, arith::MulFOp::create(inner, loc, weight, args[1]));
+        return arith::SelectOp::create(
+            inner, loc, arith::OrIOp::create(inner, loc, isEmpty, isBeyond),
+            constant(0), term);
+      });
+  // Pieces of 16 bytes, as shared memory carries them between warps, of which
+  // the first number is stored.
+  constexpr int64_t kCopies = 4;
+  auto copies =
+      TileType::get({rowType.getShape().front(), kCopies}, b.getF32Type());
+  Value sum = tile::ReduceOp::create(
+      b, TileType::get({kCopies}, b.getF32Type()), tile::ReductionKind::Add,
+      b.broadcast(terms, copies), /*init=*/Value(), /*dim=*/0);
+  OpFoldResult one = b.getIndexAttr(1);
+  Value own = memref::SubViewOp::create(
+      b, operands.sinksGrad, ArrayRef<OpFoldResult>{head}, {one}, {one});
+  tile::StoreOp::create(b, sum, own, constant(b, 0), /*accumulate=*/true,
+                        tile::StorePath::Direct);
+}
+
 void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
                             Value output, Value lse, Value lseGrad,
                             const GradientOperands &operands, int64_t rows,
@@ -222,7 +270,8 @@ void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
         storeZerosBefore(b, view, rows, own.place[0], zeros);
     }
   };
-  storeRow(makeShifts(b, loadRow(lse)), operands.shifts);
+  Value logs = loadRow(lse);
+  storeRow(makeShifts(b, logs), operands.shifts);
   auto rowType = TileType::get({rows}, f32);
   Value deltas =
       tile::ReduceOp::create(b, rowType, tile::ReductionKind::Add, products);
@@ -233,6 +282,9 @@ void attune::buildDeltaBody(OpBuilder &builder, attn::AttentionGradOp op,
                 return arith::SubFOp::create(inner, loc, args[0], args[1]);
               });
   storeRow(deltas, operands.deltas);
+  if (operands.sinksGrad)
+    addToSink(b, operands, own.head, own.place[0], logs, deltas,
+              b.createOrFold<memref::DimOp>(lse, 2));
   if (!operands.querySums)
     return;
   Value zero = b.fill(TileType::get({rows, queryDim}, f32), 0);

@@ -45,9 +45,12 @@ struct GradientOperands : KernelInputs {
                                                   mlir::Value query = {}) const;
   /// Null where they are not wanted, or another kernel's.
   mlir::Value queryGrad, keyGrad, valueGrad;
-  /// Of the tensors that `wrt` names, in f32, where a kernel adds to them: 0
-  /// before, of any rank. Empty elsewhere.
-  llvm::SmallVector<mlir::Value, 1> tensorGrads;
+  /// Of tensors that scores read and `wrt` names, with what a kernel adds to or
+  /// writes, in f32: 0 before where it adds, of any rank. Empty elsewhere.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>, 1> tensorGrads;
+  /// What the gradient of `sinks` is added to, 0 before; null where it is not
+  /// wanted, as `sinks` then is.
+  mlir::Value sinksGrad;
 };
 
 constexpr llvm::StringLiteral kQuerySumsOrder = "bhsd";

@@ -320,7 +320,7 @@ void GradientBuilder::addTiles(Value products, Value weights, Value weightGrads,
 
 void GradientBuilder::addToTensor(OpBuilder &inner, tensor::ExtractOp extract,
                                   Value change, const IRMapping &mapping) {
-  for (auto [tensor, sums] : llvm::zip_equal(op.getWrt(), operands.tensorGrads))
+  for (auto [tensor, sums] : operands.tensorGrads)
     if (tensor == extract.getTensor())
       memref::AtomicRMWOp::create(
           inner, extract.getLoc(), arith::AtomicRMWKind::addf, change, sums,

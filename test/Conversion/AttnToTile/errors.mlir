@@ -105,9 +105,9 @@ module attributes {tile.target = #toy} {
 !t = tensor<1x1x64x16xf16>
 !lse = tensor<1x1x64xf32>
 module attributes {tile.target = #toy} {
-  func.func @gradient_of_sinks(%q: !t, %lse: !lse, %s: tensor<1xf32>) {
-    // expected-error @below {{expects gradients of query, key, value and what scores read, for there is no kernel for others, but got one of the sinks}}
-    %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(%s : tensor<1xf32>) sinks(%s : tensor<1xf32>) schedule(<>) : !t, !t, !t, !t, !lse, !t
+  func.func @deterministic_sinks(%q: !t, %lse: !lse, %s: tensor<1xf32>) {
+    // expected-error @below {{expects gradients of query, key and value alone where they are deterministic, for those of tensors are added up in no order, but got one of 'tensor<1xf32>'}}
+    %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(%s : tensor<1xf32>) sinks(%s : tensor<1xf32>) schedule(<>) : !t, !t, !t, !t, !lse, !t
     return
   }
   func.func @deterministic(%q: !t, %lse: !lse, %s: tensor<1xf32>) {

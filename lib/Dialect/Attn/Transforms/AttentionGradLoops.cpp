@@ -46,6 +46,8 @@ private:
   void findKeys(QueryRow &row);
   /// The query at batch, head and place along `s` of tensors of queries.
   QueryRow readRow(ValueRange place);
+  /// That of a key, or of the sink.
+  Value makeWeight(const QueryRow &row, Value score);
   Pair emitPair(const QueryRow &row, Value n);
   /// Whether the query sees the key.
   Value isVisible(const Row &row, Value n);
@@ -126,16 +128,20 @@ void GradientEmitter::emitDeltas() {
   });
 }
 
-GradientEmitter::Pair GradientEmitter::emitPair(const QueryRow &row, Value n) {
-  Score score = emitScore(row, n);
+Value GradientEmitter::makeWeight(const QueryRow &row, Value score) {
   // Nothing is seen by a query whose sum of weights is 0.
   Value minusInfinity = createF32(-std::numeric_limits<float>::infinity());
   Value isEmpty = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ,
                                         row.lse, minusInfinity);
   Value power = math::ExpOp::create(
-      builder, arith::SubFOp::create(builder, score.score, row.lse));
-  Value weight =
-      round(arith::SelectOp::create(builder, isEmpty, createF32(0.0f), power));
+      builder, arith::SubFOp::create(builder, score, row.lse));
+  return round(
+      arith::SelectOp::create(builder, isEmpty, createF32(0.0f), power));
+}
+
+GradientEmitter::Pair GradientEmitter::emitPair(const QueryRow &row, Value n) {
+  Score score = emitScore(row, n);
+  Value weight = makeWeight(row, score.score);
   Pair pair;
   pair.weight = dropOut(weight, row, n);
   Value valueRow = loadKey(value, row, n, op.getHeadDimV());
@@ -301,10 +307,9 @@ void GradientEmitter::emitTensorGrads() {
     QueryRow row = readRow(place);
     if (llvm::is_contained(grad.getWrt(), op.getSinks())) {
       Value sink = memref::LoadOp::create(builder, sinks, row.h);
-      Value weight = math::ExpOp::create(
-          builder, arith::SubFOp::create(builder, sink, row.lse));
-      Value gradient = arith::NegFOp::create(
-          builder, arith::MulFOp::create(builder, weight, row.delta));
+      Value gradient = round(arith::NegFOp::create(
+          builder,
+          arith::MulFOp::create(builder, makeWeight(row, sink), row.delta)));
       if (row.exists)
         gradient = arith::SelectOp::create(builder, row.exists, gradient,
                                            createF32(0.0f));
