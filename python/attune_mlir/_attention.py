@@ -430,7 +430,7 @@ def compute(
 def compute_gradients(
     arrays: tuple[Any, Any, Any, Any, Any],
     saved: _gradients.Saved,
-    wanted: tuple[bool, bool, bool, bool],
+    wanted: tuple[bool, bool, bool, bool, bool],
     *,
     deterministic: bool,
     chip: str | None,
@@ -438,16 +438,19 @@ def compute_gradients(
     packed: _serving.Packed | None = None,
     **options: Any,
 ) -> list[Any]:
-    """The gradients of q, k, v and the slopes that are wanted, and None of others.
+    """The gradients of q, k, v, slopes and sinks that are wanted, and None of others.
 
     `arrays` are the first arguments of `compute`, `options` those of it that are no places. `known` learns the call, with q, k, v,
-    what is saved, and the integers of `packed` sequences as inputs.
+    what is saved, the integers of `packed` sequences, and sinks that have a gradient, as inputs.
     """
     read = read_call if packed is None else packed.read_call
     call = read(*arrays, return_lse=saved.lse_grad is not None, **options)
-    *of_parts, of_slopes = wanted
-    others = (_operands.SLOPES_NUMBER,) * of_slopes
+    *of_parts, of_slopes, of_sinks = wanted
+    slopes, sinks = arrays[3:]
+    number = _operands.SLOPES_NUMBER
+    others = (number,) * of_slopes + (number + (slopes is not None),) * of_sinks
     problem = _gradients.Gradients(call.problem, (of_parts[0], of_parts[1], of_parts[2]), deterministic, others)
-    integers = None if packed is None else packed.integers
-    found = _gradients.run(call.place, chip, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known, integers)
-    return found if of_slopes else [*found, None]
+    behind = {**({} if packed is None else packed.integers), **({"sinks": sinks} if of_sinks else {})}
+    found = _gradients.run(call.place, chip, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known, behind)
+    rest = iter(found[3:])
+    return [*found[:3], *(next(rest) if is_wanted else None for is_wanted in (of_slopes, of_sinks))]

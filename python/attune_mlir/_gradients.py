@@ -23,7 +23,7 @@ class Gradients:
     wanted: tuple[bool, bool, bool]
     #: Whether they have equal bits in each launch.
     deterministic: bool
-    #: Arguments of the forward pass whose gradients are wanted as well, which its scores read.
+    #: Arguments of the forward pass whose gradients are wanted as well: sinks, and what its scores read.
     others: tuple[int, ...] = ()
 
     def make_module(self) -> _compiler.Module:
@@ -73,7 +73,9 @@ def run(
             named[f"{name}_grad"] = _frameworks.make_tensor(gradients[number], f"{name}_grad", writable=True)
     names = [f"{name}_grad" for number, name in enumerate(PARTS) if problem.wanted[number]]
     for order, number in enumerate(problem.others):
-        gradients.append(framework.empty(parts[0], tuple(read[f"argument{number}"].shape), "float32"))
+        # Kernels call sinks by their name.
+        like = read.get(f"argument{number}") or read["sinks"]
+        gradients.append(framework.empty(parts[0], tuple(like.shape), "float32"))
         names.append(f"tensor{order}_grad")
         named[names[-1]] = _frameworks.make_tensor(gradients[-1], names[-1], writable=True)
     device, kernel = _devices.get_kernel(place, chip, problem, bucket)

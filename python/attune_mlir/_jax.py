@@ -157,7 +157,7 @@ def _run_gradients(call: Call, wanted: Sequence[bool], **options: Any) -> None:
     of_q, of_k, of_v, of_slopes = wanted
     saved = _gradients.Saved(*map(call.operands.get, _SAVED))
     _attention.compute_gradients(
-        (q, k, v, slopes, sinks), saved, (of_q, of_k, of_v, of_slopes), deterministic=False, known=call.learn, **options
+        (q, k, v, slopes, sinks), saved, (of_q, of_k, of_v, of_slopes, False), deterministic=False, known=call.learn, **options
     )
 
 

@@ -199,37 +199,40 @@ def find_gradients(
     Those of `packed` sequences have a batch of 1 in front, but for the numbers that say where they are.
     """
     *of_parts, of_slopes, of_sinks = wanted
-    sinks_grad = differentiate_sinks(sinks, out, lse, out_grad, lse_grad, options["layout"]) if of_sinks else None
-    if not (q.numel() and k.numel()) or not any(wanted[:4]):
+    deterministic = is_deterministic()
+    # Kernels add to those of sinks in no order.
+    is_added = of_sinks and not deterministic and bool(q.numel() and k.numel())
+    sinks_grad = differentiate_sinks(sinks, out, lse, out_grad, lse_grad, options["layout"]) if of_sinks and not is_added else None
+    if not (q.numel() and k.numel()) or not (any(wanted[:4]) or is_added):
         parts = zip((q, k, v, alibi_slopes), wanted, strict=False)
         return *(torch.zeros_like(x) if x is not None and is_wanted else None for x, is_wanted in parts), sinks_grad
     tensors, known, found = [as_plain(x) for x in (q, k, v)], None, None
     kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
     of_q, of_k, of_v = of_parts
-    deterministic = is_deterministic()
-    integers = () if packed is None else packed.integers.values()
+    behind = [*(() if packed is None else packed.integers.values()), *((as_plain(sinks),) if is_added else ())]
     if alibi_slopes is None and options.get("dropout") is None and all(type(x) is torch.Tensor for x in kept):
-        # Sinks are in the log-sum-exps, and no kernel reads them again.
-        bits = (True, of_q, of_k, of_v, sinks is None, deterministic)
+        # Sinks are in the log-sum-exps: none but the kernel of their gradient reads them again.
+        bits = (True, of_q, of_k, of_v, sinks is None, deterministic, is_added)
         kind = sum(bit << number for number, bit in enumerate(bits))
         if packed is not None:
             kind = _known.number((kind, "varlen"), packed.longest)
         names = (kind, *(options[name] for name in ("causal", "window", "softcap", "scale")), False, options["layout"], options["chip"])
-        if (found := _native.launch_known(*names, *tensors, *kept, *integers)) is None:
+        if (found := _native.launch_known(*names, *tensors, *kept, *behind)) is None:
             known = functools.partial(_native.add_known, names)
     if found is not None:
         gradients = iter((found,) if isinstance(found, torch.Tensor) else found)
-        return *(next(gradients) if is_wanted else None for is_wanted in of_parts), None, sinks_grad
+        made = [next(gradients) if is_wanted else None for is_wanted in of_parts]
+        return *made, None, next(gradients) if is_added else sinks_grad
     made = _attention.compute_gradients(
         (*map(detach, tensors), detach(alibi_slopes), detach(sinks)),
         _gradients.Saved(*map(detach, kept)),
-        (of_q, of_k, of_v, of_slopes),
+        (of_q, of_k, of_v, of_slopes, is_added),
         deterministic=deterministic,
         known=known,
         packed=packed,
         **options,
     )
-    return *made, sinks_grad
+    return tuple(made) if is_added else (*made[:4], sinks_grad)
 
 
 def fill_gradients(out_grad: torch.Tensor, found: tuple[torch.Tensor | None, ...]) -> tuple[torch.Tensor, ...]:

@@ -263,3 +263,26 @@ def test_gradients(device, computed, differentiated, capfd, monkeypatch):
     assert k.grad.shape == k.shape and len(differentiated) == 4
     attune.attention(*inputs, causal=True, alibi_slopes=torch.ones(2)).sum().backward()
     assert len(differentiated) == 5
+
+
+def test_gradients_of_sinks(device, computed, differentiated, capfd, monkeypatch):
+    """Kernels add them up, where bits need not be equal, and their calls are known as well."""
+    monkeypatch.setenv("FAKE_DRIVER_TRACE", "1")
+    sinks = torch.nn.Parameter(torch.ones(2))
+    for _ in range(3):
+        inputs = [x.requires_grad_() for x in make_inputs()]
+        attune.attention(*inputs, causal=True, sinks=sinks).sum().backward()
+        assert sinks.grad.shape == sinks.shape and all(x.grad.shape == x.shape for x in inputs)
+    assert len(computed) == len(differentiated) == 1
+    assert len(find_launches(capfd.readouterr().err)) == 3 * 5  # one kernel, one that clears, and three
+    # None of theirs is wanted, none of others, and then equal bits, for which PyTorch computes them.
+    attune.attention(*inputs, causal=True, sinks=sinks.detach()).sum().backward()
+    attune.attention(*make_inputs(), causal=True, sinks=sinks).sum().backward()
+    capfd.readouterr()
+    torch.use_deterministic_algorithms(True)
+    try:
+        attune.attention(*inputs, causal=True, sinks=sinks).sum().backward()
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert len(differentiated) == 4
+    assert len(find_launches(capfd.readouterr().err)) == 1 + 3
