@@ -175,7 +175,8 @@ void GradientOutliner::addDeltas() {
     operands.querySums = kernel.addArgument(querySums, launch::Access::Write);
   if (sinksGrad) {
     operands.sinks = kernel.addArgument(getInput(op.getSinks(), "sinks"));
-    operands.sinksGrad = kernel.addArgument(sinksGrad);
+    operands.sinksGrad =
+        kernel.addArgument(sinksGrad, launch::Access::ReadWrite);
   }
   buildDeltaBody(kernel.getBody(), op, output, lse, lseGrad, operands,
                  kRowBlock, padded.v, padded.qk);

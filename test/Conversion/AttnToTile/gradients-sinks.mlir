@@ -12,6 +12,7 @@
 //
 // CHECK-LABEL: gpu.func @sinks_deltas(
 // CHECK-SAME: %[[SINKS:[^ ]+]]: memref<4xf32>, %[[GRAD:[^ ]+]]: memref<4xf32>) kernel
+// CHECK-SAME: name = "tensor0_grad", type = memref<4xf32>, access = read_write>
 // CHECK: %[[LSE:.+]] = tile.load %{{.+}} -> <64xf32, registers>
 // CHECK: %[[DELTAS:.+]] = tile.reduce add
 // CHECK: %[[SINK:.+]] = memref.load %[[SINKS]][%[[HEAD:.+]]]
