@@ -343,31 +343,36 @@ def differentiate(
     parts, (*of_parts, of_sinks) = list(arrays.values()), wanted
     query, key, _ = parts
     saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in results))
-    sinks_grad = _torch.differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout) if of_sinks else None
-    if not out.numel() or not key.numel() or not (any(of_parts) or learned):
+    deterministic = _torch.is_deterministic()
+    # Kernels add to those of sinks in no order.
+    is_added = of_sinks and not deterministic and bool(out.numel() and key.numel())
+    sinks_grad = _torch.differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout) if of_sinks and not is_added else None
+    if not out.numel() or not key.numel() or not (any(of_parts) or learned or is_added):
         zeros = (torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, of_parts, strict=True))
         return *zeros, sinks_grad, *map(torch.zeros_like, learned)
     if form.blocks is not None:
         form = _read_blocks(form)
     of_q, of_k, of_v = of_parts
-    kind = (of_q, of_k, of_v), _torch.is_deterministic()
+    kind = (of_q, of_k, of_v), deterministic
     kept = {name: x for name, x in vars(saved).items() if x is not None}
-    attempt = _repeated.Attempt([*parts, *kept.values()], form, None, lse_grad is not None, chip, kind, learned)
+    read = sinks if is_added else None
+    attempt = _repeated.Attempt([*parts, *kept.values()], form, read, lse_grad is not None, chip, (*kind, is_added), learned)
     if (found := attempt.launch_recorded()) is not None:
         made = iter((found,) if isinstance(found, torch.Tensor) else found)
         first = [next(made) if is_wanted else None for is_wanted in of_parts]
-        return *first, sinks_grad, *(x.to(like) for x, like in zip(made, learned, strict=True))
+        return *first, next(made) if is_added else sinks_grad, *(x.to(like) for x, like in zip(made, learned, strict=True))
     operands = _read_operands(arrays, form, sinks)
     call = _read_call(operands, form, query, lse_grad is not None, attempt.identity, has_gradients=True)
-    others = tuple(call.numbers[id(tensor)] for tensor in learned)
+    others = (len(_gradients.PARTS),) * is_added + tuple(call.numbers[id(tensor)] for tensor in learned)
 
     def learn(_: Any, __: Any, written: list[int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int) -> bool:
         attempt.learn(call, written, arguments, kernel, queue, list(kept))
         return True
 
     problem = _gradients.Gradients(call.problem, *kind, others)
-    first, rest = (found := _gradients.run(call.place, chip, problem, call.bucket, call.inputs, saved, parts, learn))[:3], found[3:]
-    return *first, sinks_grad, *(x.to(like) for x, like in zip(rest, learned, strict=True))
+    made = iter(_gradients.run(call.place, chip, problem, call.bucket, call.inputs, saved, parts, learn))
+    first = [next(made) for _ in parts]
+    return *first, next(made) if is_added else sinks_grad, *(x.to(like) for x, like in zip(made, learned, strict=True))
 
 
 def _find_learned(form: Form, attempt: _repeated.Attempt, device: torch.device) -> list[torch.Tensor]:
