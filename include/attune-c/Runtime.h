@@ -155,6 +155,14 @@ attuneRuntimePrepare(const AttuneKernel *kernel,
                      const AttuneArgument *arguments, size_t numArguments,
                      AttuneError *error);
 ATTUNE_RUNTIME_EXPORTED void attuneRuntimeReleaseLaunch(AttuneLaunch *launch);
+/// Has what is queued from now on use memory at these addresses, one for each
+/// argument, of sizes and strides as before; those of scalars are not read. Not
+/// while another thread queues the launch, which after a failure is moved again
+/// before it is queued.
+ATTUNE_RUNTIME_EXPORTED bool attuneRuntimeMoveLaunch(AttuneLaunch *launch,
+                                                     const uint64_t *addresses,
+                                                     size_t numAddresses,
+                                                     AttuneError *error);
 
 /// Queues the kernel on a stream (a CUstream or hipStream_t; null is the
 /// default), any number of times, from any thread. This is one call of the

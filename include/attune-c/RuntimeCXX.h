@@ -54,6 +54,13 @@ inline Launch prepare(const Kernel &kernel,
                                      arguments.size(), &error));
 }
 
+/// Whether later launches use memory at these addresses of the arguments.
+inline bool move(const Launch &launch, const std::vector<uint64_t> &addresses,
+                 AttuneError &error) {
+  return attuneRuntimeMoveLaunch(launch.get(), addresses.data(),
+                                 addresses.size(), &error);
+}
+
 /// Whether it was queued.
 inline bool launch(const Launch &launch, void *stream, AttuneError &error) {
   return attuneRuntimeLaunch(launch.get(), stream, &error);

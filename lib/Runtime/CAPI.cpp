@@ -4,6 +4,7 @@
 
 #include "attune/Runtime/CAPI.h"
 #include "attune/Runtime/Manifest.h"
+#include "llvm/ADT/BitVector.h"
 #include <cstdio>
 #include <numeric>
 
@@ -21,7 +22,7 @@ struct Step {
 };
 
 struct StepLaunch {
-  Kernel &kernel;
+  const Step &step;
   LaunchShape shape;
   PackedArguments arguments;
   llvm::SmallVector<void *> pointers;
@@ -44,7 +45,8 @@ struct AttuneKernel {
 };
 
 struct AttuneLaunch {
-  Device &device;
+  const AttuneKernel &kernel;
+  std::vector<KernelArgument> values;
   std::vector<StepLaunch> steps;
 };
 
@@ -347,17 +349,18 @@ prepare(const AttuneKernel &kernel, llvm::ArrayRef<AttuneArgument> given) {
   auto values = makeValues(kernel, given);
   if (!values)
     return values.takeError();
-  auto launch = std::make_unique<AttuneLaunch>(AttuneLaunch{kernel.device, {}});
+  auto launch = std::make_unique<AttuneLaunch>(
+      AttuneLaunch{kernel, std::move(*values), {}});
   for (const Step &step : kernel.steps) {
     llvm::SmallVector<KernelArgument> arguments;
     for (size_t number : step.arguments)
-      arguments.push_back((*values)[number]);
+      arguments.push_back(launch->values[number]);
     auto prepared =
         step.manifest.prepareWithWorkspaces(kernel.device, arguments);
     if (!prepared)
       return prepared.takeError();
     launch->steps.push_back(
-        {*step.kernel, prepared->shape, std::move(prepared->arguments), {}});
+        {step, prepared->shape, std::move(prepared->arguments), {}});
   }
   // Packed arguments move no more.
   for (StepLaunch &step : launch->steps)
@@ -379,6 +382,78 @@ AttuneLaunch *attuneRuntimePrepare(const AttuneKernel *kernel,
 
 void attuneRuntimeReleaseLaunch(AttuneLaunch *launch) { delete launch; }
 
+/// Writes parameters of a step that are buffers which moved, or maps of these.
+static Error moveStep(StepLaunch &launch, AttuneLaunch &whole,
+                      const llvm::BitVector &moved) {
+  llvm::ArrayRef<ManifestArgument> arguments = launch.step.manifest.arguments;
+  // Of each argument but maps the value, by the argument's number.
+  llvm::SmallVector<size_t> numbers(arguments.size());
+  auto next = launch.step.arguments.begin();
+  for (auto [argument, number] : llvm::zip_equal(arguments, numbers))
+    if (!argument.isMap())
+      number = *next++;
+  void *const *parameter = launch.pointers.begin();
+  for (auto [argument, number] : llvm::zip_equal(arguments, numbers)) {
+    if (argument.isMap())
+      number = numbers[argument.map.of];
+    const KernelArgument &value = whole.values[number];
+    if (argument.isMap() && moved[number]) {
+      auto map = encodeTensorMap(whole.kernel.device, value, argument.map.box,
+                                 argument.map.swizzleBytes);
+      if (!map)
+        return map.takeError();
+      *static_cast<TensorMap *>(*parameter) = *map;
+    } else if (moved[number]) { // where it was allocated, and where it starts
+      for (size_t i = 0; i < 2; ++i)
+        *static_cast<uint64_t *>(parameter[i]) = value.address;
+    }
+    parameter += argument.isMap() ? 1 : PackedArguments::countParameters(value);
+  }
+  return Error::success();
+}
+
+static Error move(AttuneLaunch &launch, llvm::ArrayRef<uint64_t> addresses) {
+  const AttuneKernel &kernel = launch.kernel;
+  if (addresses.size() != kernel.passed.size())
+    return llvm::createStringError(
+        kernel.owner + " expects " + llvm::Twine(kernel.passed.size()) +
+        " addresses, but got " + llvm::Twine(addresses.size()));
+  for (auto [number, address] : llvm::zip_equal(kernel.passed, addresses))
+    if (kernel.values[number].isWorkspace())
+      if (Error error =
+              checkAlignment(kernel.owner, kernel.values[number], address))
+        return error;
+  llvm::BitVector moved(launch.values.size());
+  for (auto [number, address] : llvm::zip_equal(kernel.passed, addresses)) {
+    KernelArgument &value = launch.values[number];
+    if (value.kind == KernelArgument::Kind::Scalar || value.address == address)
+      continue;
+    value.address = address;
+    moved.set(number);
+  }
+  if (moved.none())
+    return Error::success();
+  for (StepLaunch &step : launch.steps)
+    if (Error error = moveStep(step, launch, moved)) {
+      // Nobody knows which parameters were written.
+      for (unsigned number : moved.set_bits())
+        launch.values[number].address = ~DeviceAddress(0);
+      return error;
+    }
+  return Error::success();
+}
+
+bool attuneRuntimeMoveLaunch(AttuneLaunch *launch, const uint64_t *addresses,
+                             size_t numAddresses, AttuneError *error) {
+  if (isNull(launch, "launch", error))
+    return false;
+  Error failure = move(*launch, {addresses, numAddresses});
+  if (!failure)
+    return true;
+  report(std::move(failure), error);
+  return false;
+}
+
 bool attuneRuntimeLaunch(const AttuneLaunch *launch, void *stream,
                          AttuneError *error) {
   if (isNull(launch, "launch", error))
@@ -389,8 +464,8 @@ bool attuneRuntimeLaunch(const AttuneLaunch *launch, void *stream,
     // Drivers refuse an empty grid; nothing is to be done then.
     if (llvm::is_contained(shape.grid, 0))
       continue;
-    if (Error failure =
-            launch->device.launch(step.kernel, shape, step.pointers)) {
+    if (Error failure = launch->kernel.device.launch(*step.step.kernel, shape,
+                                                     step.pointers)) {
       report(std::move(failure), error);
       return false;
     }

@@ -118,7 +118,6 @@ int main(int argc, char **argv) {
   // CHECK: launching
   // CHECK-NEXT: driver: cuLaunchKernel grid 12,1,1 block 256,1,1 shared {{[1-9][0-9]*}} stream 4660 first 65536
   // CHECK-NEXT: driver: cuLaunchKernel grid 12,1,1 block 256,1,1 shared {{[1-9][0-9]*}} stream 0 first 65536
-  // CHECK-NEXT: done
   // FAULT: launch: failed to launch kernel 'attention_kernel': CUDA_ERROR_LAUNCH_FAILED (719)
   AttuneLaunch *launch = attuneRuntimePrepare(kernel, arguments, count, &error);
   if (!launch)
@@ -126,10 +125,30 @@ int main(int argc, char **argv) {
   printf("launching\n");
   bool launched = attuneRuntimeLaunch(launch, (void *)0x1234, &error) &&
                   attuneRuntimeLaunch(launch, NULL, &error);
+  // Parameters of what moved are written, and its map is made anew.
+  // CHECK-NEXT: moving
+  // CHECK-NEXT: driver: cuTensorMapEncodeTiled
+  // CHECK-NEXT: driver: cuLaunchKernel grid 12,1,1 block 256,1,1 shared {{[1-9][0-9]*}} stream 0 first 1048576
+  // CHECK-NEXT: done
+  uint64_t addresses[5];
+  for (size_t i = 0; i < count; ++i)
+    addresses[i] = arguments[i].address;
+  addresses[0] = 0x100000;
+  printf("moving\n");
+  launched = launched &&
+             attuneRuntimeMoveLaunch(launch, addresses, count, &error) &&
+             attuneRuntimeLaunch(launch, NULL, &error);
   if (launched)
     printf("done\n");
   else
     fail("launch");
+  // CHECK-NEXT: few addresses: kernel 'attention_kernel' expects 5 addresses, but got 4
+  if (!attuneRuntimeMoveLaunch(launch, addresses, count - 1, &error))
+    printf("few addresses: %s\n", error.text);
+  // CHECK-NEXT: odd workspace: kernel 'attention_kernel' expects 'counter' at a multiple of 4 bytes, but got an address that is none
+  addresses[4] += 1;
+  if (!attuneRuntimeMoveLaunch(launch, addresses, count, &error))
+    printf("odd workspace: %s\n", error.text);
   attuneRuntimeReleaseLaunch(launch);
   testNulls();
   testErrors(kernel, arguments, count);
@@ -154,7 +173,8 @@ static void testNulls(void) {
                                  &error))
     printf("null kernel of a sequence: %s\n", error.text);
   // CHECK-NEXT: null launch: expects a launch, but got null
-  if (!attuneRuntimeLaunch(NULL, NULL, &error))
+  if (!attuneRuntimeLaunch(NULL, NULL, &error) &&
+      !attuneRuntimeMoveLaunch(NULL, NULL, 0, NULL))
     printf("null launch: %s\n", error.text);
   // CHECK-NEXT: null workspace: -1
   printf("null workspace: %d\n",

@@ -135,6 +135,17 @@ int main(int argc, char **argv) {
     printf("done\n");
   else
     fail("launch");
+  // What all of them are given moves.
+  // CHECK-NEXT: driver: cuLaunchKernel grid 12,1,1 block 128,1,1 shared 0 stream 0 first 16842752
+  // CHECK-NEXT: driver: cuLaunchKernel grid 12,1,1 block 128,1,1 shared {{[0-9]+}} stream 0 first 17170432
+  // CHECK-NEXT: driver: cuLaunchKernel grid 12,1,1 block 128,1,1 shared {{[0-9]+}} stream 0 first 17170432
+  uint64_t addresses[kMaxArguments];
+  for (size_t i = 0; i < count; ++i)
+    addresses[i] = arguments[i].address + (1 << 24);
+  if (launched &&
+      !(attuneRuntimeMoveLaunch(launch, addresses, count, &error) &&
+        attuneRuntimeLaunch(launch, NULL, &error)))
+    fail("moved");
   attuneRuntimeReleaseLaunch(launch);
   // CHECK-NEXT: few: sequence 'attention_grad' expects 11 arguments, but got 10
   launch = attuneRuntimePrepare(sequence, arguments, count - 1, &error);

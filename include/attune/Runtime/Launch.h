@@ -42,6 +42,13 @@ class PackedArguments {
 public:
   explicit PackedArguments(llvm::ArrayRef<KernelArgument> arguments);
 
+  /// Those of one argument. A buffer's first two are its address.
+  static size_t countParameters(const KernelArgument &argument) {
+    return argument.kind == KernelArgument::Kind::Buffer
+               ? 3 + argument.shape.sizes.size() + argument.shape.strides.size()
+               : 1;
+  }
+
   /// Pointers to the parameters, valid as long as this object stays in place.
   llvm::SmallVector<void *> getPointers();
   /// All parameters, and the gaps before tensor maps.
