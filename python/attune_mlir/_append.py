@@ -160,7 +160,7 @@ def append(
     given |= {"scales": scales, "row_scales": row_scales, "zeros": zeros, "row_zeros": row_zeros}
     given |= {"values": values, "value_pool": value_pool, "value_scales": value_scales, "value_row_scales": value_row_scales}
     given |= {"value_zeros": value_zeros, "value_row_zeros": value_row_zeros}
-    kind, known = ("append", bool(interleaved)), (False, None, None, None, False, "bshd", chip)
+    kind, known = ("append", bool(interleaved)), (False, None, None, None, False, "bshd", chip, *_known.PLAIN)
     # Nothing is returned, which is not that it was not known.
     if stream is None and _known.repeat(kind, known, given.values()) is not None:
         return

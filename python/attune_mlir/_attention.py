@@ -186,13 +186,13 @@ def attention(
     has_functions = not (score_mod is mask_mod is block_mask is None)
     has_scales = not (q_descale is k_descale is v_descale is k_zero is v_zero is weights is out_dtype is out_descale is None)
     has_scales = has_scales or (out is not None and _frameworks.is_narrow(out))
-    # Nearly all calls have the default.
-    probability = 0.0 if type(dropout_p) in (int, float) and dropout_p == 0 else read_dropout(dropout_p, (q, k, v), has_scales)
-    has_dropout = probability > 0
-    if not has_functions and not has_scales and not has_dropout and out is None and stream is None and _known.may_repeat():
-        found = _native.repeat(0, causal, window, softcap, scale, return_lse, layout, chip, q, k, v, alibi_slopes, sinks)
+    if not has_functions and not has_scales and out is None and stream is None and _known.may_repeat():
+        # Of dropout, what says which weights are dropped is not there yet: such a call is not known here.
+        known = causal, window, softcap, scale, return_lse, layout, chip, dropout_p, None, None
+        found = _native.repeat(0, *known, q, k, v, alibi_slopes, sinks, None)
         if found is not None:
             return found
+    probability = read_dropout(dropout_p, (q, k, v), has_scales)
     if is_scaled((q, k, v), has_scales, has_functions, layout):
         from . import _serving
 
@@ -219,13 +219,15 @@ def attention(
     if _frameworks.is_torch(q):
         from . import _torch
 
-        if has_dropout:
+        options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "layout": layout, "chip": chip}
+        tensors = (q, k, v, alibi_slopes, sinks)
+        if probability:
             from . import _dropout
 
-            options = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "layout": layout, "chip": chip}
-            found, lse = _dropout.attention((q, k, v, alibi_slopes, sinks), probability, options, out, stream)
-            return (found, lse) if return_lse else found
-        return _torch.attention(q, k, v, alibi_slopes, sinks, causal, window, softcap, scale, return_lse, layout, out, stream, chip)
+            found, lse = _dropout.attention(tensors, probability, options, out, stream)
+        else:
+            found, lse = _torch.attention(tensors, options, return_lse, out, stream)
+        return (found, lse) if return_lse else found
     found, lse = compute(
         q,
         k,
@@ -423,7 +425,8 @@ def compute(
         arguments, queue = _devices.run(device, kernel, [*inputs, *outputs], q, stream)
         if known is not None and not device.is_host:
             results = [pos for name, pos in places.items() if name not in call.inputs]
-            known([q, k, v, alibi_slopes, sinks], [places[name] for name in call.inputs], results, arguments, kernel, queue)
+            given = [q, k, v, alibi_slopes, sinks, None if dropout is None else dropout[1]]
+            known(given, [places[name] for name in call.inputs], results, arguments, kernel, queue)
     return out if is_given else framework.finish(q, out), None if lse is None else framework.finish(q, lse)
 
 
@@ -441,7 +444,7 @@ def compute_gradients(
     """The gradients of q, k, v, slopes and sinks that are wanted, and None of others.
 
     `arrays` are the first arguments of `compute`, `options` those of it that are no places. `known` learns the call, with q, k, v,
-    what is saved, the integers of `packed` sequences, and sinks that have a gradient, as inputs.
+    what is saved, what dropout draws from, the integers of `packed` sequences, and sinks that have a gradient, as inputs.
     """
     read = read_call if packed is None else packed.read_call
     call = read(*arrays, return_lse=saved.lse_grad is not None, **options)
@@ -450,7 +453,8 @@ def compute_gradients(
     number = _operands.SLOPES_NUMBER
     others = (number,) * of_slopes + (number + (slopes is not None),) * of_sinks
     problem = _gradients.Gradients(call.problem, (of_parts[0], of_parts[1], of_parts[2]), deterministic, others)
-    behind = {**({} if packed is None else packed.integers), **({"sinks": sinks} if of_sinks else {})}
+    _, random = options.get("dropout") or (0, None)
+    behind = {"dropout": random, **({} if packed is None else packed.integers), **({"sinks": sinks} if of_sinks else {})}
     found = _gradients.run(call.place, chip, problem, call.bucket, call.inputs, saved, list(arrays[:3]), known, behind)
     rest = iter(found[3:])
     return [*found[:3], *(next(rest) if is_wanted else None for is_wanted in (of_slopes, of_sinks))]

@@ -38,10 +38,12 @@ _backward_operator = torch.ops.attune.attention_dropout_backward
 
 
 def draw(device: torch.device) -> torch.Tensor:
-    """A seed and an offset."""
+    """A seed and an offset. NotImplementedError where torch.func maps or transforms."""
     if torch.compiler.is_compiling():
         # An operation that compilers know, of the same numbers but the largest half.
         return torch.randint(2**62, (2,), dtype=torch.int64, device=device)
+    if _torch.is_transformed():
+        raise NotImplementedError("expects dropout_p of 0 where torch.func maps or transforms, for which there is no rule")
     return torch.empty(2, dtype=torch.int64, device=device).random_()
 
 
@@ -56,10 +58,11 @@ def make_example(probability: float, device: torch.device) -> tuple[float, torch
     return probability, torch.zeros(2, dtype=torch.int64, device=device)
 
 
-def compute(q: Any, k: Any, v: Any, random: torch.Tensor, alibi_slopes: Any, sinks: Any, *, probability: float, **options: Any) -> Any:
+def compute(
+    q: Any, k: Any, v: Any, random: torch.Tensor, alibi_slopes: Any, sinks: Any, *, probability: float, **options: Any
+) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel of the first operator, on any device."""
-    tensors = (_torch.detach(_torch.as_plain(x)) for x in (q, k, v, alibi_slopes, sinks))
-    return _attention.compute(*tensors, return_lse=True, dropout=(probability, random), **options)
+    return _torch.compute(q, k, v, alibi_slopes, sinks, return_lse=True, dropout=(probability, random), **options)
 
 
 def _fake(q: Any, k: Any, v: Any, *_: Any, layout: str, **__: Any) -> Any:
@@ -101,27 +104,8 @@ torch.library.register_fake("attune::attention_dropout_backward", _fake_backward
 _torch.register_autograd(_library, "attention_dropout", _recorder.differentiate, _recorder.save)
 
 
-def refuse_transforms(*tensors: Any) -> None:
-    """NotImplementedError where torch.func maps or transforms the tensors."""
-    if _torch.is_traced(*tensors) and not torch.compiler.is_compiling() and _torch.is_transformed():
-        raise NotImplementedError("expects dropout_p of 0 where torch.func maps or transforms, for which there is no rule")
-
-
 def attention(tensors: tuple[Any, ...], probability: float, options: dict[str, Any], out: torch.Tensor | None, stream: int | None) -> Any:
     """Result and LSE of q, k, v, slopes and sinks. `options` are those of `attune_mlir.attention`."""
-    refuse_transforms(*tensors)
     *parts, alibi_slopes, sinks = tensors
-    options = {**options, "probability": probability}
-    arguments = (*parts, draw(tensors[0].device), alibi_slopes, sinks)
-    places: dict[str, Any] = {name: place for name, place in (("out", out), ("stream", stream)) if place is not None}
-    if not _torch.is_plain(*tensors):
-        if places:
-            raise ValueError(_torch.NO_PLACES)
-        options["window"] = None if options["window"] is None else list(options["window"])
-        _torch.check_tensors(_operator, arguments)
-        return _operator(*arguments, **options)
-    if not _torch.records(*tensors):
-        return compute(*arguments, **{**options, **places})
-    if places:
-        raise ValueError(_torch.NO_PLACES)
-    return _recorder.run(arguments, options, is_here=True, is_recorded=True)
+    given = (*parts, draw(tensors[0].device), alibi_slopes, sinks)
+    return _torch.call(_recorder, given, {**options, "probability": probability}, out, stream)

@@ -53,14 +53,14 @@ def run(
     saved: Saved,
     parts: list[Any],
     known: Callable[..., bool] | None = None,
-    integers: Mapping[str, Any] | None = None,
+    others: Mapping[str, Any] | None = None,
 ) -> list[Any]:
     """Compiles and launches. `parts` are query, key and value; gives the gradients of those that are wanted, None of the others.
 
     Behind them are those of other arguments, in float32.
 
     `read` are the arguments of the forward pass, by what kernels call them. `known` learns the call, with `parts`, what is saved and
-    `integers`, which are among `read` where they are no None, as inputs, if it is one for a GPU.
+    `others`, which are among `read` where they are no None, as inputs, if it is one for a GPU.
     """
     framework = _frameworks.find_framework(parts[0])
     named = dict(read)
@@ -81,7 +81,7 @@ def run(
     device, kernel = _devices.get_kernel(place, chip, problem, bucket)
     places = _devices.find_places(kernel)
     arguments, queue = _devices.run(device, kernel, [named[name] for name in places], parts[0], None)
-    behind = {} if integers is None else integers
+    behind = {} if others is None else others
     inputs = [*PARTS, *kept, *(name for name, array in behind.items() if array is not None)]
     if known is not None and not device.is_host and all(name in places for name in inputs):
         results = [places[name] for name in names]

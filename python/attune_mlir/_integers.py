@@ -19,14 +19,15 @@ def describe(name: str) -> str:
 def read(arrays: dict[str, tuple[str, Any]], counts: dict[str, int], place: tuple[str, int]) -> dict[str, _native.Tensor]:
     """The operands of clauses, which are there as far as they are no None. `arrays` also say what callers call them."""
     tensors = {}
-    for clause, (name, array) in arrays.items():
+    for clause, rank in CLAUSES.items():
+        name, array = arrays[clause]
         if array is None:
             continue
         tensor = _frameworks.make_tensor(array, name)
         if (dtype := _frameworks.get_dtype_name(tensor)) != "int32":
             raise TypeError(f"expects {name} of int32, but got {dtype}")
-        if len(tensor.shape) != CLAUSES[clause] or tensor.shape[0] != counts[clause]:
-            kind = f"{counts[clause]} elements" if CLAUSES[clause] == 1 else f"{counts[clause]} rows of numbers of pages"
+        if len(tensor.shape) != rank or tensor.shape[0] != counts[clause]:
+            kind = f"{counts[clause]} elements" if rank == 1 else f"{counts[clause]} rows of numbers of pages"
             raise ValueError(f"expects {name} to have {kind}, but got shape {tuple(tensor.shape)}")
         if not _operands.fill_strides(tensor):
             raise ValueError(f"expects {name} in row-major order without gaps, but got strides of {tensor.strides} elements")

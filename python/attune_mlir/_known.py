@@ -11,11 +11,13 @@ import sys
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from . import _frameworks, _native, _schedules
+from . import _frameworks, _native
 
 #: Of kinds of calls. Below are those of attention itself and of its gradients.
 kind_numbers = itertools.count(1 << 8)
 _kinds: dict[Hashable, int] = {}
+#: Options of `_native.repeat` behind a layout and a chip, of calls that have neither dropout nor packed sequences.
+PLAIN = (0, None, None)
 
 
 def may_repeat() -> bool:
@@ -24,35 +26,36 @@ def may_repeat() -> bool:
     return torch is not None and not torch.compiler.is_dynamo_compiling()
 
 
-def _make_key(key: Hashable, lengths: tuple[int | None, ...]) -> Hashable:
-    return (key, *(None if length is None else _schedules.round_length(length) for length in lengths)) if lengths else key
+def number(key: Hashable) -> int:
+    """That of a kind of calls which `key` stands for."""
+    found = _kinds.get(key)
+    return _kinds.setdefault(key, next(kind_numbers)) if found is None else found
 
 
-def number(key: Hashable, lengths: tuple[int | None, ...] = ()) -> int:
-    """That of a kind of calls which `key` stands for, for lengths of their buckets."""
-    name = _make_key(key, lengths)
-    found = _kinds.get(name)
-    return _kinds.setdefault(name, next(kind_numbers)) if found is None else found
-
-
-def repeat(key: Hashable, options: tuple[Any, ...], inputs: Iterable[Any], lengths: tuple[int | None, ...] = ()) -> Any:
+def repeat(key: Hashable, options: tuple[Any, ...], inputs: Iterable[Any]) -> Any:
     """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces, transforms or differentiates.
 
     `options` are those of `_native.repeat` behind the kind, which `key` stands for: all else that the choice of a kernel depends on
-    besides tensors, of few values; of `lengths` the buckets count. `inputs` are None where they are not given.
+    besides tensors, of few values. `inputs` are None where they are not given.
     """
-    # Numbers of other kinds are read, or refused, where calls are checked.
-    if not may_repeat() or not all(length is None or type(length) is int for length in lengths):
-        return None
-    kind = _kinds.get(_make_key(key, lengths))
+    kind = _kinds.get(key) if may_repeat() else None
     return None if kind is None else _native.repeat(kind, *options, *inputs)
 
 
-class Attempt:
-    """A call that `repeat` did not know, with what it was given; `inputs` are by the names of the kernel's arguments."""
+def launch(key: Hashable, options: tuple[Any, ...], inputs: Iterable[Any]) -> Any:
+    """The same where nothing of PyTorch looks on any more."""
+    kind = _kinds.get(key)
+    return None if kind is None else _native.launch_known(kind, *options, *inputs)
 
-    def __init__(self, key: Hashable, options: tuple[Any, ...], inputs: dict[str, Any], lengths: tuple[int | None, ...] = ()) -> None:
-        self._key, self._lengths, self._options, self._inputs = key, lengths, options, inputs
+
+class Attempt:
+    """A call that `repeat` did not know, with what it was given; `inputs` are by the names of the kernel's arguments.
+
+    Results of one that `is_packed` have a dimension less than the kernel's, of the batch.
+    """
+
+    def __init__(self, key: Hashable, options: tuple[Any, ...], inputs: dict[str, Any], *, is_packed: bool = False) -> None:
+        self._key, self._options, self._inputs, self._is_packed = key, options, inputs, is_packed
 
     def learn(
         self, results: Sequence[str], places: dict[str, int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int
@@ -71,6 +74,6 @@ class Attempt:
         for name, array in given.items():
             if not _frameworks.is_torch(array) or name not in places or arguments[places[name]].address != array.data_ptr():
                 return
-        kind = number(self._key, self._lengths)
         passed = [places[name] for name in given]
-        _native.add_known((kind, *self._options), list(self._inputs.values()), passed, written, arguments, kernel, queue)
+        options = (number(self._key), *self._options)
+        _native.add_known(options, list(self._inputs.values()), passed, written, arguments, kernel, queue, self._is_packed)

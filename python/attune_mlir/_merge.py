@@ -114,11 +114,9 @@ def merge(
         raise ValueError(f"expects layout to be one of {', '.join(_operands.LAYOUTS)}, but got {layout!r}")
     is_packed = len(getattr(outputs[0], "shape", ())) == 3
     arrays = [array for pair in zip(outputs, lses, strict=True) for array in pair]
-    known = (False, None, None, None, return_lse, layout, chip)
+    known = (False, None, None, None, return_lse, layout, chip, *_known.PLAIN)
     if out is None and stream is None and (found := _known.repeat("merge", known, arrays)) is not None:
-        results = found if return_lse else (found,)
-        results = tuple(x[0] for x in results) if is_packed else results
-        return results if return_lse else results[0]
+        return found
     if _frameworks.is_jax(outputs[0]):
         from . import _jax
 
@@ -136,7 +134,7 @@ def merge(
             return _serving_torch.merge(outputs, lses, layout=layout, return_lse=bool(return_lse), chip=chip)
     if is_packed and layout != "bshd":
         raise ValueError(f"expects layout bshd of packed sequences, [total_q, heads, head_dim], but got {layout}")
-    attempt = _known.Attempt("merge", known, {f"array{number}": array for number, array in enumerate(arrays)})
+    attempt = _known.Attempt("merge", known, {f"array{number}": array for number, array in enumerate(arrays)}, is_packed=is_packed)
     if is_packed:
         found, lse = _compute(
             [x[None] for x in outputs],

@@ -98,7 +98,7 @@ def quantize(
     if zeros and _operands.is_float8(out_dtype):
         raise ValueError(f"expects zeros with int8 or uint8 alone, but got some with {out_dtype}")
     flags = bool(smooth), bool(rotate), bool(zeros)
-    key, known = ("quantize", out_dtype, scale_rows, *flags), (False, None, None, None, False, "bshd", chip)
+    key, known = ("quantize", out_dtype, scale_rows, *flags), (False, None, None, None, False, "bshd", chip, *_known.PLAIN)
     if stream is None and (found := _known.repeat(key, known, (x,))) is not None:
         # As bytes, which is what kernels write.
         return _shape_results(found[0].view(getattr(sys.modules["torch"], out_dtype)), found[1:], x, scale_rows)

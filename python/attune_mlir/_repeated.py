@@ -76,9 +76,9 @@ class Attempt:
         sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
         reached = [form.alibi_slopes, *self.identity.tensors]
         wanted = tuple(number for x in learned for number, one in enumerate(reached) if one is x)
-        probability, random = form.dropout or (None, None)
-        self._key = None if self.identity.key is None else (self.identity.key, sizes, probability, gradients, wanted)
-        self._options = (form.causal, form.window, form.softcap, form.scale, return_lse, form.layout, chip)
+        probability, random = form.dropout or (0, None)
+        self._key = None if self.identity.key is None else (self.identity.key, sizes, gradients, wanted)
+        self._options = (form.causal, form.window, form.softcap, form.scale, return_lse, form.layout, chip, probability, None, None)
         # In the order of a Call's.
         self._inputs = [*arrays, sinks, *self._tables, form.alibi_slopes, random]
 

@@ -13,21 +13,15 @@ import pathlib
 from typing import Any
 
 from . import _compiler, _store
+from ._native import round_length
 
-#: No choice depends on lengths below or above.
-_SHORTEST, _LONGEST = 64, 32768
-#: Nor on more batches than fill every chip.
+#: No choice depends on more batches than fill every chip.
 _MOST_BATCHES = 1024
 
 
 def _round_up(size: int) -> int:
     """To a power of two."""
     return 1 << max(size - 1, 0).bit_length()
-
-
-def round_length(length: int) -> int:
-    """The length of the bucket."""
-    return min(max(_SHORTEST, _round_up(length)), _LONGEST)
 
 
 #: Queries that sequences have in the mean where prompts among them take longer than what single queries wait for. By what an H200 was

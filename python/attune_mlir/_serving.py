@@ -172,7 +172,7 @@ def compute(
     out: Any,
     stream: int | None,
     chip: str | None,
-    attempt: _known.Attempt | None,
+    attempt: _known.Attempt,
 ) -> tuple[Any, Any]:
     """Checks, compiles and launches. Arrays are q, k and v in the order bshd, `integers` the operands of clauses by their names.
 
@@ -195,7 +195,7 @@ def compute(
         device, kernel = _devices.get_kernel(call.place, chip, call.problem, call.bucket)
         places = _devices.find_places(kernel)
         arguments, queue = _devices.run(device, kernel, [given[name] for name in places], arrays["q"], stream)
-        if attempt is not None and not device.is_host:
+        if not device.is_host:
             attempt.learn(["output"] + ["lse"] * options.return_lse, places, arguments, kernel, queue)
     return out if is_given else framework.finish(arrays["q"], out), None if lse is None else framework.finish(arrays["q"], lse)
 
@@ -308,16 +308,17 @@ def varlen(
         if seqused_k is None:
             seqused_k = cu_seqlens_k[1:] - cu_seqlens_k[:-1]
         cu_seqlens_k = None
-    known = (causal, window, softcap, scale, return_lse, "bshd", chip)
+    known: tuple[Any, ...] = (causal, window, softcap, scale, return_lse, "bshd", chip, dropout_p, max_seqlen_q, max_seqlen_k)
     own = (latent, batch_invariant, weights, out_dtype)
-    longest, is_plain = (max_seqlen_q, max_seqlen_k), out is None and stream is None and not check
+    is_plain = out is None and stream is None and not check
     scaled = (alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero, out_descale)
-    inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, *scaled)
-    dropout = None if type(dropout_p) in (int, float) and dropout_p == 0 else _draw_dropout(dropout_p, inputs, own)
-    if is_plain and dropout is None and (found := _known.repeat(("varlen", *own), known, inputs, longest)) is not None:
-        found = _view_result(found, out_dtype)
-        return (found[0][0], found[1][0]) if return_lse else found[0]
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled)
+    # Of dropout, what says which weights are dropped is not there yet: such a call is not known at first.
+    random, found = None, _known.repeat(("varlen", *own), known, (*arrays, None)) if is_plain else None
+    if found is None and (random := _draw_dropout(dropout_p, (q, k, v), block_table, scaled[2:], own)) is not None and is_plain:
+        found = _known.repeat(("varlen", *own), known, (*arrays, random))
+    if found is not None:
+        return _view_result(found, out_dtype)
     if _frameworks.is_jax(q):
         from . import _jax
 
@@ -329,59 +330,56 @@ def varlen(
     if _frameworks.is_watched("out, stream and check", is_plain, *arrays, records=True, casts=block_table is None):
         from . import _serving_torch
 
-        most: dict[str, Any] = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
-        random = None
-        if dropout is not None:
-            most["probability"], random = dropout
-        return _serving_torch.varlen(*arrays, random, **most, **_name_options(known, own))
-    found, lse = compute_varlen(arrays, known, own, longest, dropout, out=out, stream=stream, check=check)
-    return (found, lse) if return_lse else found
+        most = {"max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}
+        return _serving_torch.varlen(*arrays, random, probability=float(dropout_p), **most, **_name_options(known, own))
+    return compute_varlen((*arrays, random), known, own, out=out, stream=stream, check=check)
 
 
-def _draw_dropout(dropout_p: Any, inputs: tuple[Any, ...], own: tuple[Any, ...]) -> tuple[float, Any] | None:
-    """A probability, and a seed and an offset; None for no dropout. `inputs` and `own` are those of `varlen`."""
-    q, k, v, _, _, _, table, _, _, *scales = inputs
+def _draw_dropout(dropout_p: Any, arrays: tuple[Any, Any, Any], table: Any, scales: tuple[Any, ...], own: tuple[Any, ...]) -> Any:
+    """A seed and an offset; None for no dropout. `arrays` are q, k and v, `own` options of `varlen`."""
     latent, _, weights, out_dtype = own
     has_scales = any(x is not None for x in (*scales, weights, out_dtype))
-    probability = _attention.read_dropout(dropout_p, (q, k, v), has_scales)
-    if not probability:
+    if not _attention.read_dropout(dropout_p, arrays, has_scales):
         return None
     for name, value in (("block_table", table), ("latent", latent)):
         if value is not None:
             raise NotImplementedError(f"expects no {name} beside dropout_p, but got one")
     from . import _dropout
 
-    _dropout.refuse_transforms(q, k, v)
-    return probability, _dropout.draw(q.device)
+    return _dropout.draw(arrays[0].device)
+
+
+def launch_varlen(arrays: tuple[Any, ...], known: tuple[Any, ...], own: tuple[Any, ...]) -> Any:
+    """As `compute_varlen`, of a call that was made before; None of others."""
+    found = _known.launch(("varlen", *own), known, arrays)
+    return None if found is None else _view_result(found, own[-1])
 
 
 def compute_varlen(
     arrays: tuple[Any, ...],
     known: tuple[Any, ...],
     own: tuple[Any, ...],
-    longest: tuple[int | None, int | None],
-    dropout: tuple[float, Any] | None,
     *,
     out: Any = None,
     stream: int | None = None,
     check: bool = False,
-) -> tuple[Any, Any]:
-    """The result of `varlen`, and the LSE or None, where nothing else sees the call. The first four are what `varlen` makes."""
-    q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled = arrays
-    causal, window, softcap, scale, return_lse, _, chip = known
+) -> Any:
+    """The result of `varlen`, or both, where nothing else sees the call. The first three are what `varlen` makes."""
+    q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled, random = arrays
+    causal, window, softcap, scale, return_lse, _, chip, dropout_p, *counts = known
+    dropout = None if random is None else (float(dropout_p), random)
     latent, batch_invariant, weights, out_dtype = own
     alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero, out_descale = scaled
     _check_rank("q", q, 3, "[total_q, heads, head_dim]")
-    longest = (_read_count("max_seqlen_q", longest[0]), _read_count("max_seqlen_k", longest[1]))
+    longest = (_read_count("max_seqlen_q", counts[0]), _read_count("max_seqlen_k", counts[1]))
     integers = {
         "query_lengths": ("", None),
-        "key_lengths": ("seqused_k", seqused_k),
         "query_starts": ("cu_seqlens_q", cu_seqlens_q),
         "key_starts": ("cu_seqlens_k", cu_seqlens_k),
+        "key_lengths": ("seqused_k", seqused_k),
         "pages": ("block_table", block_table),
     }
-    inputs = (q, k, v, seqused_k, cu_seqlens_q, cu_seqlens_k, block_table, *scaled)
-    attempt = _attempt(("varlen", *own), known, inputs, integers, longest) if dropout is None else None
+    attempt = _attempt(("varlen", *own), known, arrays, integers, is_packed=True)
     flags = bool(return_lse), latent, bool(batch_invariant), weights, bool(check)
     scales, zeros, narrow = (q_descale, k_descale, v_descale), (k_zero, v_zero), (out_dtype, out_descale)
     options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, zeros, narrow, dropout)
@@ -403,7 +401,8 @@ def compute_varlen(
         chip,
         attempt,
     )
-    return found[0] if out is None else out, lse[0] if return_lse else None
+    result = found[0] if out is None else out
+    return (result, lse[0]) if return_lse else result
 
 
 def decode(
@@ -461,12 +460,12 @@ def decode(
 
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients, which `varlen` has.
     """
-    known = (causal, window, softcap, scale, return_lse, "bshd", chip)
+    known = (causal, window, softcap, scale, return_lse, "bshd", chip, *_known.PLAIN)
     own = (latent, batch_invariant, weights, out_dtype)
     is_plain = out is None and stream is None and not check
     scaled = (alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero, out_descale)
     arrays = (q, k_cache, v_cache, cache_seqlens, block_table, *scaled)
-    if is_plain and (found := _known.repeat(("decode", *own), known, arrays)) is not None:
+    if is_plain and (found := _known.repeat(("decode", *own), known, (*arrays, None))) is not None:
         return _view_result(found, out_dtype)
     if _frameworks.is_jax(q):
         from . import _jax
@@ -486,7 +485,7 @@ def decode(
         "key_starts": ("", None),
         "pages": ("block_table", block_table),
     }
-    attempt = _attempt(("decode", *own), known, arrays, integers)
+    attempt = _attempt(("decode", *own), known, (*arrays, None), integers)
     scales = q_descale, k_descale, v_descale
     flags = bool(return_lse), latent, bool(batch_invariant), weights, bool(check)
     options = Options(bool(causal), window, softcap, scale, alibi_slopes, sinks, *flags, scales, (k_zero, v_zero), (out_dtype, out_descale))
@@ -501,17 +500,18 @@ def _attempt(
     options: tuple[Any, ...],
     inputs: tuple[Any, ...],
     integers: dict[str, tuple[str, Any]],
-    longest: tuple[int | None, ...] = (),
+    *,
+    is_packed: bool = False,
 ) -> _known.Attempt:
     """A call that is not known, with its arrays by the names of the kernel's arguments; `key` is its name, and `latent` next."""
     clauses = (clause for clause, (name, _) in integers.items() if name)
-    names = *_gradients.PARTS, *clauses, _operands.name_slopes(is_latent=key[1] is not None), "sinks", *_SCALES
-    return _known.Attempt(key, options, dict(zip(names, inputs, strict=True)), longest)
+    names = *_gradients.PARTS, *clauses, _operands.name_slopes(is_latent=key[1] is not None), "sinks", *_SCALES, "dropout"
+    return _known.Attempt(key, options, dict(zip(names, inputs, strict=True)), is_packed=is_packed)
 
 
 def _name_options(options: tuple[Any, ...], own: tuple[Any, ...]) -> dict[str, Any]:
     """As PyTorch's operators have them."""
-    causal, window, softcap, scale, return_lse, _, chip = options
+    causal, window, softcap, scale, return_lse, _, chip, *_ = options
     latent, batch_invariant, weights, out_dtype = own
     return {
         "causal": bool(causal),

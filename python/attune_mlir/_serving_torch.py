@@ -31,6 +31,9 @@ _SCHEMAS = {
     "merge": "Tensor[] outputs, Tensor[] lses, *, str layout='bshd', bool return_lse=False, str? chip=None",
 }
 
+#: Tensors of `varlen`.
+_NUM_PACKED = _SCHEMAS["varlen"].partition("*")[0].count("Tensor")
+
 _TAGS = (torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag)
 
 _library = torch.library.Library("attune", "FRAGMENT")
@@ -48,7 +51,9 @@ _library.define(
 
 def _pair(found: Any, return_lse: bool, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """What a function returns, as an operator returns it."""
-    return found if return_lse else (found, like.new_empty(0, dtype=torch.float32))
+    if not isinstance(found, tuple):
+        found = found, None
+    return found if return_lse else (found[0], like.new_empty(0, dtype=torch.float32))
 
 
 def _find_dtype(q: torch.Tensor, out_dtype: str | None) -> torch.dtype:
@@ -92,17 +97,15 @@ def _fake_decode(
 
 
 def _varlen(*tensors: Any, return_lse: bool = False, probability: float = 0.0, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    # Those that are recorded are not memory for anyone else.
-    plain = tuple(_torch.detach(_torch.as_plain(x)) for x in tensors)
-    q, k, v, starts_q, starts_k, used, table, slopes, sinks, *scales = plain
-    if probability:
-        known = *(options.get(name) for name in ("causal", "window", "softcap", "scale")), return_lse, "bshd", options.get("chip")
-        own = tuple(options.get(name) for name in ("latent", "batch_invariant", "weights", "out_dtype"))
-        longest = options.get("max_seqlen_q"), options.get("max_seqlen_k")
-        return _pair(_serving.compute_varlen(plain[:-1], known, own, longest, (probability, plain[-1])), return_lse, q)
-    named = dict(zip(_SCALES, scales, strict=False), alibi_slopes=slopes, sinks=sinks)
-    found = _serving.varlen(q, k, v, starts_q, starts_k, seqused_k=used, block_table=table, return_lse=return_lse, **named, **options)
-    return _pair(found, return_lse, q)
+    # Those that are recorded are not memory for anyone else; those at the end may be left out.
+    plain = tuple(_torch.detach(_torch.as_plain(x)) for x in tensors) + (None,) * (_NUM_PACKED - len(tensors))
+    get = options.get
+    known = *(get(name) for name in ("causal", "window", "softcap", "scale")), return_lse, "bshd", get("chip")
+    known += probability, get("max_seqlen_q"), get("max_seqlen_k")
+    own = get("latent"), get("batch_invariant", False), get("weights"), get("out_dtype")
+    if (found := _serving.launch_varlen(plain, known, own)) is None:
+        found = _serving.compute_varlen(plain, known, own)
+    return _pair(found, return_lse, plain[0])
 
 
 def _fake_varlen(

@@ -102,7 +102,7 @@ def as_plain(tensor: Any) -> Any:
     return tensor.detach() if type(tensor) is not torch.Tensor and isinstance(tensor, torch.Tensor) else tensor
 
 
-def _compute(
+def compute(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
@@ -116,14 +116,16 @@ def _compute(
     return_lse: bool = False,
     layout: str = "bshd",
     chip: str | None = None,
+    dropout: tuple[float, torch.Tensor] | None = None,
     **places: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The kernel of the operator, on any device."""
+    """The kernel of the operator, on any device. `dropout` is a probability, and a seed and an offset."""
     tensors = [as_plain(x) for x in (q, k, v, alibi_slopes, sinks)]
     known = None
     if not places:
-        options = (0, causal, window, softcap, scale, return_lse, layout, chip)
-        if (found := _native.launch_known(*options, *tensors)) is not None:
+        probability, random = dropout or (0, None)
+        options = (0, causal, window, softcap, scale, return_lse, layout, chip, probability, None, None)
+        if (found := _native.launch_known(*options, *tensors, random)) is not None:
             return found if return_lse else (found, q.new_empty(0, dtype=torch.float32))
         known = functools.partial(_native.add_known, options)
     out, lse = _attention.compute(
@@ -136,6 +138,7 @@ def _compute(
         layout=layout,
         chip=chip,
         known=known,
+        dropout=dropout,
         **places,
     )
     return out, q.new_empty(0, dtype=torch.float32) if lse is None else lse
@@ -209,14 +212,17 @@ def find_gradients(
     tensors, known, found = [as_plain(x) for x in (q, k, v)], None, None
     kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
     of_q, of_k, of_v = of_parts
-    behind = [*(() if packed is None else packed.integers.values()), *((as_plain(sinks),) if is_added else ())]
-    if alibi_slopes is None and options.get("dropout") is None and all(type(x) is torch.Tensor for x in kept):
+    if alibi_slopes is None and all(type(x) is torch.Tensor for x in kept):
         # Sinks are in the log-sum-exps: none but the kernel of their gradient reads them again.
         bits = (True, of_q, of_k, of_v, sinks is None, deterministic, is_added)
         kind = sum(bit << number for number, bit in enumerate(bits))
+        longest, integers = ((None, None), {}) if packed is None else (packed.longest, packed.integers)
         if packed is not None:
-            kind = _known.number((kind, "varlen"), packed.longest)
+            kind = _known.number((kind, "varlen"))
+        probability, random = options.get("dropout") or (0, None)
         names = (kind, *(options[name] for name in ("causal", "window", "softcap", "scale")), False, options["layout"], options["chip"])
+        names = (*names, probability, *longest)
+        behind = (random, *integers.values(), *((as_plain(sinks),) if is_added else ()))
         if (found := _native.launch_known(*names, *tensors, *kept, *behind)) is None:
             known = functools.partial(_native.add_known, names)
     if found is not None:
@@ -332,7 +338,7 @@ class Recorder:
         return _Transformed.apply(*tensors, options, self)
 
 
-_recorder = Recorder(_operator, _backward_operator, _compute, find_gradients)
+_recorder = Recorder(_operator, _backward_operator, compute, find_gradients)
 register_autograd(_library, "attention", _recorder.differentiate, _recorder.save)
 
 
@@ -354,9 +360,9 @@ def _implement() -> None:
     recording = {}
     if hasattr(torch.library, "get_kernel"):
         recording = {key: torch.library.get_kernel("attune::attention", key) for key in ("AutogradCPU", "AutogradCUDA")}
-    computes, records = _native.register_operator(rocm=torch.version.hip is not None) if recording else (False, False)
+    computes, records = _native.register_operator() if recording else (False, False)
     for key in ("CPU", "CUDA"):
-        _library.impl("attention_compute" if computes else "attention", _keep_errors(_compute) if computes else _compute, key)
+        _library.impl("attention_compute" if computes else "attention", _keep_errors(compute) if computes else compute, key)
     if records:
         for key, kernel in recording.items():
             _library.impl("attention_record", _keep_errors(kernel.call_boxed), key, with_keyset=True)
@@ -553,35 +559,24 @@ def check_gradients(what: str, *tensors: torch.Tensor | None) -> None:
         raise NotImplementedError(NO_GRADIENTS.format(what))
 
 
-def attention(
-    q: torch.Tensor,
-    k: torch.Tensor,
-    v: torch.Tensor,
-    alibi_slopes: torch.Tensor | None,
-    sinks: torch.Tensor | None,
-    causal: bool,
-    window: tuple[int, int] | None,
-    softcap: float | None,
-    scale: float | None,
-    return_lse: bool,
-    layout: str,
-    out: torch.Tensor | None,
-    stream: int | None,
-    chip: str | None,
-) -> Any:
-    """What `attune_mlir.attention` does with tensors of PyTorch."""
-    tensors = (q, k, v, alibi_slopes, sinks)
-    options: dict[str, Any] = {"causal": causal, "window": window, "softcap": softcap, "scale": scale, "layout": layout, "chip": chip}
-    is_recorded = records(*tensors)
-    is_here = is_plain(*tensors)
+def call(recorder: Recorder, tensors: tuple[Any, ...], options: dict[str, Any], out: torch.Tensor | None, stream: int | None) -> Any:
+    """Both results of an operator of attention, the LSE without elements if it is neither asked for nor recorded."""
+    is_recorded, is_here = records(*tensors), is_plain(*tensors)
+    places: dict[str, Any] = {name: place for name, place in (("out", out), ("stream", stream)) if place is not None}
     if is_here and not is_recorded:
-        places: dict[str, Any] = {name: place for name, place in (("out", out), ("stream", stream)) if place is not None}
-        out, lse = _compute(q, k, v, alibi_slopes, sinks, return_lse=return_lse, **options, **places)
-        return (out, lse) if return_lse else out
-    if out is not None or stream is not None:
+        return recorder.compute(*tensors, **options, **places)
+    if places:
         raise ValueError(NO_PLACES)
-    options["return_lse"] = return_lse or is_recorded
+    if is_recorded and "return_lse" in options:
+        options["return_lse"] = True
     if not is_here:
-        options["window"] = None if window is None else list(window)
-    out, lse = _recorder.run(tensors, options, is_here=is_here, is_recorded=is_recorded)
-    return (out, lse) if return_lse else out
+        options["window"] = None if options["window"] is None else list(options["window"])
+    return recorder.run(tensors, options, is_here=is_here, is_recorded=is_recorded)
+
+
+def attention(
+    tensors: tuple[Any, ...], options: dict[str, Any], return_lse: bool, out: torch.Tensor | None, stream: int | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Result and LSE of q, k, v, slopes and sinks. `options` are those of `attune_mlir.attention`."""
+    found: tuple[torch.Tensor, torch.Tensor] = call(_recorder, tensors, {**options, "return_lse": return_lse}, out, stream)
+    return found

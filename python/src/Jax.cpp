@@ -123,7 +123,6 @@ private:
 };
 } // namespace
 
-static constexpr uint8_t kInt = 0, kFloat = 2, kBFloat = 4, kBool = 6;
 static constexpr Element kElements[] = {
     {1, kBool, 8},     {2, kInt, 8},     {3, kInt, 16},    {4, kInt, 32},
     {5, kInt, 64},     {6, kUInt, 8},    {7, kUInt, 16},   {8, kUInt, 32},
@@ -176,9 +175,7 @@ XLACall::XLACall(const xla::Frame &frame, int32_t deviceType)
     view.deviceType = deviceType;
     view.deviceNumber = deviceNumber;
     view.rank = static_cast<int32_t>(tensor.sizes.size());
-    view.code = static_cast<uint8_t>(tensor.code);
-    view.bits = static_cast<uint8_t>(tensor.bits);
-    view.lanes = 1;
+    view.type = tensor.code << 8 | tensor.bits;
     view.sizes = tensor.sizes.data();
     view.strides = tensor.strides.data();
     isKnowable = isKnowable && key.addTensor(view);

@@ -43,13 +43,15 @@ Key::Key(const Options &options) {
   add(options.window[0] << 32 | static_cast<uint32_t>(options.window[1]));
   add(toBits(options.softcap));
   add(toBits(options.scale));
+  add(toBits(options.dropout));
+  add(int64_t(options.longest[0]) << 32 | uint32_t(options.longest[1]));
 }
 
 bool Key::addTensor(const View &view) {
-  if (view.rank > static_cast<int32_t>(kMaxRank) || view.lanes != 1)
+  if (view.rank > static_cast<int32_t>(kMaxRank))
     return false;
-  add(int64_t(view.code) << 56 | int64_t(view.bits) << 48 |
-      int64_t(view.deviceType) << 32 | uint32_t(view.deviceNumber));
+  add(int64_t(view.type) << 48 | int64_t(view.deviceType) << 32 |
+      uint32_t(view.deviceNumber));
   add(static_cast<int64_t>(view.getAddress() % 16) << 8 | view.rank);
   for (int32_t dim = 0; dim < view.rank; ++dim) {
     add(view.sizes[dim]);
@@ -65,9 +67,10 @@ static Call::Memory makeMemory(size_t place, uint8_t code, uint8_t bits,
 }
 
 std::shared_ptr<Call> Call::make(std::shared_ptr<Kernel> kernel,
-                                 std::vector<Tensor> tensors,
+                                 const std::vector<Tensor> &tensors,
                                  std::vector<size_t> places,
-                                 const std::vector<size_t> &results) {
+                                 const std::vector<size_t> &results,
+                                 bool isPacked) {
   std::shared_ptr<Call> call(new Call());
   std::vector<bool> isGiven(tensors.size());
   for (size_t place : places)
@@ -75,9 +78,10 @@ std::shared_ptr<Call> Call::make(std::shared_ptr<Kernel> kernel,
   for (size_t place : results) {
     isGiven.at(place) = true;
     const Tensor &like = tensors[place];
-    call->results.push_back(makeMemory(place, static_cast<uint8_t>(like.code),
-                                       static_cast<uint8_t>(like.bits),
-                                       like.sizes, /*alignment=*/1));
+    call->results.push_back(makeMemory(
+        place, static_cast<uint8_t>(like.code), static_cast<uint8_t>(like.bits),
+        {like.sizes.begin() + isPacked, like.sizes.end()},
+        /*alignment=*/1));
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     AttuneArgumentInfo info = kernel->getArgument(i);
@@ -94,15 +98,18 @@ std::shared_ptr<Call> Call::make(std::shared_ptr<Kernel> kernel,
   }
   if (call->results.size() + call->workspaces.size() > kMaxMade)
     return nullptr;
-  // Of these, sizes and strides are what is needed later.
-  for (Tensor &tensor : tensors)
-    tensor.release();
+  std::vector<AttuneArgument> arguments;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    arguments.push_back(tensors[i].getArgument(kernel->getArgument(i).access ==
+                                               AttuneAccessWorkspace));
+    call->places.push_back(tensors[i].address);
+  }
+  AttuneError error = {};
+  call->prepared = runtime::prepare(kernel->getHandle(), arguments, error);
+  if (!call->prepared)
+    return nullptr;
   call->kernel = std::move(kernel);
-  call->tensors = std::move(tensors);
   call->inputs = std::move(places);
-  for (size_t i = 0; i < call->tensors.size(); ++i)
-    call->arguments.push_back(call->tensors[i].getArgument(
-        call->kernel->getArgument(i).access == AttuneAccessWorkspace));
   return call;
 }
 
@@ -116,26 +123,15 @@ Call::~Call() {
 bool Call::launch(const Addresses &addresses, void *stream,
                   AttuneError &error) {
   std::lock_guard<std::mutex> lock(mutex);
-  const Prepared *found = nullptr;
-  for (const Prepared &known : prepared)
-    if (known.launch && known.addresses == addresses)
-      found = &known;
-  if (!found) {
-    const uint64_t *address = addresses.begin();
-    for (size_t place : inputs)
-      arguments[place].address = *address++;
-    for (const std::vector<Memory> *memories : {&results, &workspaces})
-      for (const Memory &memory : *memories)
-        arguments[memory.place].address = (*address++ + memory.alignment - 1) /
-                                          memory.alignment * memory.alignment;
-    Prepared &made = prepared[next++ % prepared.size()];
-    made.addresses = addresses;
-    made.launch = runtime::prepare(kernel->getHandle(), arguments, error);
-    if (!made.launch)
-      return false;
-    found = &made;
-  }
-  return runtime::launch(found->launch, stream, error);
+  const uint64_t *address = addresses.begin();
+  for (size_t place : inputs)
+    places[place] = *address++;
+  for (const std::vector<Memory> *memories : {&results, &workspaces})
+    for (const Memory &memory : *memories)
+      places[memory.place] = (*address++ + memory.alignment - 1) /
+                             memory.alignment * memory.alignment;
+  return runtime::move(prepared, places, error) &&
+         runtime::launch(prepared, stream, error);
 }
 
 KnownCalls &KnownCalls::get() {

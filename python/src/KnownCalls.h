@@ -17,27 +17,24 @@
 
 namespace attune::python {
 
-/// DLTensor, as DLPack 1 lays it out.
+/// A tensor as it is read.
 struct View {
   void *data;
   int32_t deviceType, deviceNumber;
+  /// Of its elements: a number of whoever reads it.
+  int32_t type;
   int32_t rank;
-  uint8_t code, bits;
-  uint16_t lanes;
   int64_t *sizes, *strides;
-  uint64_t offset;
 
-  uint64_t getAddress() const {
-    return reinterpret_cast<uint64_t>(data) + offset;
-  }
+  uint64_t getAddress() const { return reinterpret_cast<uint64_t>(data); }
 };
 
 constexpr size_t kMaxInputs = 16, kMaxRank = 4;
 /// Results and workspaces of a call that is known.
 constexpr size_t kMaxMade = 16;
-/// Device types and a type code of DLPack.
+/// Device types and type codes of DLPack.
 constexpr int32_t kDeviceCPU = 1, kDeviceCUDA = 2, kDeviceROCm = 10;
-constexpr uint8_t kUInt = 1;
+constexpr uint8_t kInt = 0, kUInt = 1, kFloat = 2, kBFloat = 4, kBool = 6;
 
 /// What a call is besides its tensors: the arguments of `attention`, and which
 /// kernels it is for.
@@ -48,6 +45,10 @@ struct Options {
   bool hasSoftcap = false, hasScale = false;
   int64_t window[2] = {0, 0};
   double softcap = 0, scale = 0;
+  /// The probability of dropout.
+  double dropout = 0;
+  /// Queries and keys of the longest sequence, of their buckets; -1 without.
+  int32_t longest[2] = {-1, -1};
   /// Number of a layout that is known.
   int32_t layout = 0;
   /// Number of a chip behind 0, which is the device's own.
@@ -88,7 +89,7 @@ public:
   }
 
 private:
-  static constexpr size_t kNumWords = 6 + kMaxInputs * (2 + 2 * kMaxRank);
+  static constexpr size_t kNumWords = 8 + kMaxInputs * (2 + 2 * kMaxRank);
   size_t size = 0;
   std::array<int64_t, kNumWords> words;
 };
@@ -98,10 +99,6 @@ class Addresses {
 public:
   void add(uint64_t address) { words[size++] = address; }
   const uint64_t *begin() const { return words.data(); }
-  bool operator==(const Addresses &other) const {
-    return size == other.size &&
-           std::equal(begin(), begin() + size, other.begin());
-  }
 
 private:
   size_t size = 0;
@@ -121,11 +118,13 @@ public:
   };
 
   /// `places` are those of the inputs among the kernel's `tensors`, `results`
-  /// those of what is returned. Null if it cannot be repeated.
+  /// those of what is returned, which without its first dimension, of 1, is
+  /// packed. Null if it cannot be repeated.
   static std::shared_ptr<Call> make(std::shared_ptr<Kernel> kernel,
-                                    std::vector<Tensor> tensors,
+                                    const std::vector<Tensor> &tensors,
                                     std::vector<size_t> places,
-                                    const std::vector<size_t> &results);
+                                    const std::vector<size_t> &results,
+                                    bool isPacked = false);
   ~Call();
 
   const std::vector<Memory> &getResults() const { return results; }
@@ -141,21 +140,13 @@ private:
   Call() = default;
 
   std::shared_ptr<Kernel> kernel;
-  /// Of all arguments, in the kernel's order; they own no memory.
-  std::vector<Tensor> tensors;
-  std::vector<AttuneArgument> arguments;
   std::vector<size_t> inputs;
   std::vector<Memory> results, workspaces;
   /// What owns memory that kernels leave as they found it.
   std::vector<nanobind::object> kept;
-  /// Launches of the last addresses, which come back in loops. Preparing one
-  /// makes tensor maps.
-  struct Prepared {
-    Addresses addresses;
-    runtime::Launch launch;
-  };
-  std::array<Prepared, 4> prepared;
-  size_t next = 0;
+  /// Of the kernel's arguments, where they were in the last launch.
+  std::vector<uint64_t> places;
+  runtime::Launch prepared;
   /// Threads repeat a call without the interpreter's lock.
   std::mutex mutex;
 };
@@ -180,6 +171,16 @@ private:
   std::mutex mutex;
   Calls calls;
 };
+
+/// The length of the bucket of lengths that share a schedule.
+inline int64_t roundLength(int64_t length) {
+  // No choice depends on lengths below or above.
+  constexpr int64_t kShortest = 64, kLongest = 32768;
+  int64_t rounded = kShortest;
+  while (rounded < length && rounded < kLongest)
+    rounded *= 2;
+  return rounded;
+}
 
 /// The number of the graph that what is queued on a stream becomes part of, by
 /// which captures of a process are told apart; 0 where it is of none, and

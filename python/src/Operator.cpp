@@ -62,12 +62,10 @@ enum Place : size_t {
 /// Of the PyTorch that the extension's functions and types are for.
 constexpr uint64_t kVersion = uint64_t(2) << 56 | uint64_t(10) << 48;
 constexpr size_t kNumResults = 2;
-constexpr uint8_t kFloat = 2, kBFloat = 4;
 } // namespace
 
 /// Set before the kernels are.
 static const PyTorch *torch = nullptr;
-static bool isROCm = false;
 /// What a kernel in Python raised in this thread, instead of to the dispatcher,
 /// whose C functions forget all but the text.
 static thread_local std::shared_ptr<PyObject> kept;
@@ -144,86 +142,6 @@ static TorchTensor getTensor(const TorchValue *stack, size_t place) {
   return tensor ? toPointer(*tensor) : nullptr;
 }
 
-/// Whether it is a tensor that can be part of a known call.
-static bool readTensor(TorchTensor tensor, View &view) {
-  int32_t type, deviceType;
-  int64_t rank;
-  if (torch->getType(tensor, &type) || torch->getRank(tensor, &rank) ||
-      torch->getSizes(tensor, &view.sizes) ||
-      torch->getStrides(tensor, &view.strides) ||
-      torch->getData(tensor, &view.data) ||
-      torch->getDeviceType(tensor, &deviceType) ||
-      torch->getDeviceNumber(tensor, &view.deviceNumber))
-    return false;
-  bool isCPU = deviceType == torch->cpu;
-  if (!isCPU && (deviceType != torch->cuda || !torch->getStream))
-    return false;
-  if (isCPU)
-    view.deviceNumber = 0;
-  view.deviceType = isCPU ? kDeviceCPU : isROCm ? kDeviceROCm : kDeviceCUDA;
-  bool isBF16 = type == torch->bf16;
-  if (!isBF16 && type != torch->f16 && type != torch->f32)
-    return false;
-  view.code = isBF16 ? kBFloat : kFloat;
-  view.bits = type == torch->f32 ? 32 : 16;
-  view.lanes = 1;
-  view.offset = 0;
-  view.rank = static_cast<int32_t>(rank);
-  return rank <= static_cast<int64_t>(kMaxRank) && view.data;
-}
-
-/// A new tensor on the device of `like`.
-static TorchTensor allocate(const View &like, const Call::Memory &memory) {
-  bool isCPU = like.deviceType == kDeviceCPU;
-  int32_t type = memory.code == kBFloat ? torch->bf16
-                 : memory.bits == 16    ? torch->f16
-                                        : torch->f32;
-  auto rank = static_cast<int64_t>(memory.sizes.size());
-  int64_t size = 0, stride = 1;
-  const int64_t *sizes = memory.sizes.data(), *strides = memory.strides.data();
-  if (memory.code == kUInt) { // bytes, of a type that kernels do not see
-    size = (memory.sizes[0] + 3) / 4;
-    sizes = &size;
-    strides = &stride;
-  }
-  TorchTensor made = nullptr;
-  check(torch->allocate(rank, sizes, strides, type,
-                        isCPU ? torch->cpu : torch->cuda, like.deviceNumber,
-                        &made));
-  return made;
-}
-
-namespace {
-/// Tensors of a launch. What is not taken goes with it.
-class Tensors {
-public:
-  Tensors() = default;
-  ~Tensors() {
-    for (size_t i = 0; i < count; ++i)
-      if (tensors[i])
-        torch->releaseTensor(tensors[i]);
-  }
-  Tensors(const Tensors &) = delete;
-  Tensors &operator=(const Tensors &) = delete;
-
-  uint64_t add(TorchTensor tensor) {
-    tensors[count++] = tensor;
-    void *data = nullptr;
-    check(torch->getData(tensor, &data));
-    return reinterpret_cast<uint64_t>(data);
-  }
-  TorchValue take(size_t number) {
-    return reinterpret_cast<TorchValue>(
-        std::exchange(tensors[number], nullptr));
-  }
-
-private:
-  size_t count = 0;
-  /// Beside those of a call, one without elements.
-  std::array<TorchTensor, kMaxMade + 1> tensors;
-};
-} // namespace
-
 /// What the arguments own.
 static void releaseArguments(TorchValue *stack) {
   for (size_t place = kFirstTensor; place < kNumTensors; ++place)
@@ -255,12 +173,13 @@ static bool repeat(TorchValue *stack) {
       continue;
     }
     View view;
-    if (!readTensor(tensor, view) || !key.addTensor(view))
+    if (!torch->read(tensor, view) || !key.addTensor(view))
       return false;
     addresses.add(view.getAddress());
     if (place == kFirstTensor)
       first = view;
   }
+  key.addNone(); // what says which weights are dropped
   void *stream = nullptr;
   if (first.deviceType != kDeviceCPU)
     check(torch->getStream(first.deviceNumber, &stream));
@@ -269,19 +188,19 @@ static bool repeat(TorchValue *stack) {
   if (!call || (call->keepsMemory() && isCapturing(first.deviceType, stream)))
     return false;
 
-  Tensors results, lent;
-  for (const Call::Memory &memory : call->getResults())
-    addresses.add(results.add(allocate(first, memory)));
-  for (const Call::Memory &memory : call->getWorkspaces())
-    addresses.add(lent.add(allocate(first, memory)));
-  if (!options.hasLse)
-    results.add(allocate(first, {0, kFloat, 32, {0}, {1}, 1}));
+  TorchTensors results(*torch), lent(*torch);
+  static const std::vector<Call::Memory> noLse = {{0, kFloat, 32, {0}, {1}, 1}};
+  Addresses unused;
+  if (!results.make(first, call->getResults(), addresses) ||
+      !lent.make(first, call->getWorkspaces(), addresses) ||
+      (!options.hasLse && !results.make(first, noLse, unused)))
+    return false;
   AttuneError error = {};
   if (!call->launch(addresses, stream, error))
     throw std::runtime_error(error.text);
   releaseArguments(stack);
   for (size_t number = 0; number < kNumResults; ++number)
-    stack[number] = results.take(number);
+    stack[number] = reinterpret_cast<TorchValue>(results.take(number));
   return true;
 }
 
@@ -322,9 +241,8 @@ static void record(TorchValue *stack, uint64_t, uint64_t) {
 
 /// Whether the operator has kernels of ours for tensors that are memory, and
 /// where PyTorch would record.
-static std::pair<bool, bool> registerOperator(bool givenROCm) {
+static std::pair<bool, bool> registerOperator() {
   torch = PyTorch::find();
-  isROCm = givenROCm;
   if (!torch)
     return {false, false};
   auto implement = [](const char *dispatchKey, TorchKernel kernel) {
@@ -341,7 +259,7 @@ static std::pair<bool, bool> registerOperator(bool givenROCm) {
 }
 
 void attune::python::bindOperator(nb::module_ &scope) {
-  scope.def("register_operator", registerOperator, nb::arg("rocm"),
+  scope.def("register_operator", registerOperator,
             "Gives PyTorch's operator attune::attention kernels that repeat "
             "known calls: whether it has them for tensors that are memory, and "
             "where PyTorch would record.");

@@ -4,14 +4,17 @@
 // extension is linked to none, and serves all versions. First those of its
 // stable ABI (torch/csrc/stable/c/shim.h and what that includes, since 2.10),
 // then some of which C++ alone has names. Where one is missing, what needs it
-// is done in Python.
+// is done in Python. Below is how tensors of a call are read and made by them.
 
 #ifndef ATTUNE_PYTHON_SRC_PYTORCH_H
 #define ATTUNE_PYTHON_SRC_PYTORCH_H
 
+#include "KnownCalls.h"
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace attune::python {
 
@@ -52,8 +55,12 @@ struct PyTorch {
   TorchError (*getStringData)(void *, const char **);
   TorchError (*getListSize)(void *, size_t *);
   TorchError (*getListItem)(void *, size_t, TorchValue *);
-  /// Types of elements and devices.
-  int32_t f16, bf16, f32, cpu, cuda;
+  TorchError (*view)(void *data, int64_t rank, const int64_t *sizes,
+                     const int64_t *strides, int64_t offset, int32_t type,
+                     int32_t deviceType, int32_t deviceNumber, TorchTensor *);
+  /// Types of elements that results have, and of devices.
+  int32_t f16, bf16, f32, i8, u8, cpu, cuda;
+  bool isROCm;
   bool (*recordsGradients)();
   /// Null without CUDA.
   TorchError (*getStream)(int32_t deviceNumber, void **stream);
@@ -71,9 +78,31 @@ struct PyTorch {
   bool (*hasDispatch)(const void *);
   /// Of a c10::TensorImpl, to which an at::Tensor is a pointer.
   bool (*requiresGradient)(const void *);
+  /// A new reference to Python's object of an at::TensorBase.
+  PyObject *(*wrap)(const void *);
+  /// Of Python: torch.Tensor, and behind how many bytes objects of that class
+  /// have the at::Tensor; null where that was not found.
+  PyTypeObject *objectType;
+  size_t objectPlace;
 
-  /// Null where functions of the stable ABI are missing.
+  /// Null where functions of the stable ABI are missing. With the
+  /// interpreter's lock.
   static const PyTorch *find();
+
+  /// That of a Python object, which keeps it, or null if that is of another
+  /// class than torch.Tensor itself.
+  TorchTensor getTensor(PyObject *object) const {
+    return Py_TYPE(object) == objectType
+               ? reinterpret_cast<char *>(object) + objectPlace
+               : nullptr;
+  }
+  /// Whether it is a tensor that can be part of a known call.
+  bool read(TorchTensor tensor, View &view) const;
+  /// That of a type of DLPack's for results and workspaces, or -1.
+  int32_t findType(uint8_t code, uint8_t bits) const;
+  /// A new tensor on the device of `like`; null where there is none, which is
+  /// said where calls are checked.
+  TorchTensor make(const View &like, const Call::Memory &memory) const;
 
   /// Whether the functions of C++ are there.
   bool seesState() const {
@@ -90,6 +119,45 @@ struct PyTorch {
   bool needsGradient(TorchTensor tensor) const {
     return requiresGradient(*static_cast<const void *const *>(tensor));
   }
+};
+
+/// Results or workspaces of a launch. What is not taken goes with it.
+class TorchTensors {
+public:
+  explicit TorchTensors(const PyTorch &torch) : torch(torch) {}
+  ~TorchTensors() {
+    for (size_t i = 0; i < count; ++i)
+      if (tensors[i])
+        torch.releaseTensor(tensors[i]);
+  }
+  TorchTensors(const TorchTensors &) = delete;
+  TorchTensors &operator=(const TorchTensors &) = delete;
+
+  /// Makes them, and adds where they are; whether all could be made.
+  bool make(const View &like, const std::vector<Call::Memory> &memories,
+            Addresses &addresses) {
+    for (const Call::Memory &memory : memories) {
+      void *data = nullptr;
+      TorchTensor made = torch.make(like, memory);
+      if (!made)
+        return false;
+      tensors[count++] = made;
+      if (torch.getData(made, &data))
+        return false;
+      addresses.add(reinterpret_cast<uint64_t>(data));
+    }
+    return true;
+  }
+  TorchTensor get(size_t number) const { return tensors[number]; }
+  TorchTensor take(size_t number) {
+    return std::exchange(tensors[number], nullptr);
+  }
+
+private:
+  const PyTorch &torch;
+  size_t count = 0;
+  /// Beside those of a call, one without elements.
+  std::array<TorchTensor, kMaxMade + 1> tensors;
 };
 
 } // namespace attune::python

@@ -39,8 +39,6 @@ public:
 
   /// Who has its memory.
   const nanobind::object &getOwner() const { return owner; }
-  /// Lets its memory go; sizes and strides stay.
-  void release() { owner.reset(); }
 
   uint64_t address = 0;
   std::vector<int64_t> sizes, strides;

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import attune_mlir as attune
-from attune_mlir import _attention, _native
+from attune_mlir import _attention, _dropout, _native, _serving
 
 
 @pytest.fixture
@@ -29,6 +29,11 @@ def computed(monkeypatch):
 
 def make_inputs(length=40, dtype=torch.float16):
     return [torch.randn(2, length, 2, 64).to(dtype) for _ in range(3)]
+
+
+def make_inputs_of_zeros():
+    """Without the generator."""
+    return [torch.zeros(2, 40, 2, 64).half() for _ in range(3)]
 
 
 def find_launches(said):
@@ -190,14 +195,17 @@ def test_errors(device):
     assert attune.attention(q.clone().requires_grad_(), k, v).requires_grad
     with pytest.raises(ValueError, match="expects v to start at a multiple of 16 bytes"):
         attune.attention(q, k, torch.zeros(v.numel() + 1).half()[1:].view(v.shape))
-    options = (0, False, None, None, None, False, "bshd", None)
+    options = (0, False, None, None, None, False, "bshd", None, 0, None, None)
+    others = [(2, (1, 2, 3)), (2, "no"), (3, True), (4, 1 << 2000), (4, float("nan")), (6, "hbsd"), (6, 3), (7, "no"), (8, None), (8, True)]
+    others += [(8, 0.5), (9, True), (9, 40.0), (9, -1), (10, 1 << 2000), (10, 40)]
     for function in (_native.launch_known, _native.repeat):
         with pytest.raises(TypeError, match="expects options and arrays"):
             function(*options)
-        assert function(*options, q, k, v, None, None) is not None
-        for number, other in ((2, (1, 2, 3)), (2, "no"), (3, True), (4, 1 << 2000), (4, float("nan")), (6, "hbsd"), (6, 3), (7, "no")):
-            assert function(*options[:number], other, *options[number + 1 :], q, k, v, None, None) is None
-        assert function(*options, q, k, None, None, None) is None and function(*options, q, k, object(), None, None) is None
+        assert function(*options, q, k, v, None, None, None) is not None
+        for number, other in others:
+            assert function(*options[:number], other, *options[number + 1 :], q, k, v, None, None, None) is None
+        for inputs in ((q, k, None), (q, k, object()), (None, k, v), (q, k, v.to_sparse()), (q, k, v.to("meta"))):
+            assert function(*options, *inputs, None, None, None) is None
     os.environ["FAKE_DRIVER_FAULT"] = "cuLaunchKernel"
     try:
         with pytest.raises(RuntimeError, match="attention_kernel"):
@@ -286,3 +294,50 @@ def test_gradients_of_sinks(device, computed, differentiated, capfd, monkeypatch
         torch.use_deterministic_algorithms(False)
     assert len(differentiated) == 4
     assert len(find_launches(capfd.readouterr().err)) == 1 + 3
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_dropout(device, computed, differentiated, monkeypatch, is_packed):
+    """Calls with dropout are known as well, each with numbers of its own, which the generator draws as for the first one."""
+    drawn, learned, draw, add, compute = [], [], _dropout.draw, _native.add_known, _serving.compute
+
+    def see_numbers(*arguments):
+        drawn.append(draw(*arguments))
+        return drawn[-1]
+
+    def see_learned(options, inputs, places, results, arguments, kernel, *others):
+        given = [x for x in inputs if x is not None]
+        assert [arguments[place].address for place in places] == [x.data_ptr() for x in given]
+        learned.append((options, given[[kernel.argument(place).name for place in places].index("dropout")] is drawn[-1]))
+        return add(options, inputs, places, results, arguments, kernel, *others)
+
+    def count(*arguments):
+        computed.append(arguments)
+        return compute(*arguments)
+
+    monkeypatch.setattr(_dropout, "draw", see_numbers)
+    monkeypatch.setattr(_native, "add_known", see_learned)
+    monkeypatch.setattr(_serving, "compute", count)
+    starts = torch.tensor([0, 40, 80], dtype=torch.int32)
+
+    def call(inputs, p=0.25):
+        if not is_packed:
+            return attune.attention(*inputs, causal=True, dropout_p=p)
+        return attune.varlen(*(x.flatten(0, 1) for x in inputs), starts, starts, 40, 40, causal=True, dropout_p=p).unflatten(0, (2, 40))
+
+    torch.manual_seed(7)
+    expected = [torch.empty(2, dtype=torch.int64).random_().tolist() for _ in range(6)]
+    torch.manual_seed(7)
+    for _ in range(3):
+        assert call(make_inputs_of_zeros()).shape == (2, 40, 2, 64)
+    assert len(computed) == 1
+    for _ in range(3):
+        inputs = [x.requires_grad_() for x in make_inputs_of_zeros()]
+        call(inputs).sum().backward()
+        assert all(x.grad.shape == x.shape for x in inputs)
+    # Log-sum-exps, which gradients read, come with those of `attention` that are not recorded as well.
+    assert len(computed) == 1 + is_packed and len(differentiated) == 1
+    assert [x.tolist() for x in drawn] == expected
+    assert all(options[8] == 0.25 and is_drawn for options, is_drawn in learned) and len(learned) == 2 + is_packed
+    call(make_inputs(), p=0.5)
+    assert len(computed) == 2 + is_packed and learned[-1][0][8] == 0.5
