@@ -92,7 +92,7 @@ def check_options(
 
 def check_dropout(dropout_p: Any) -> float:
     """A probability that weights may be dropped with."""
-    if type(dropout_p) is not float and (isinstance(dropout_p, bool) or not isinstance(dropout_p, numbers.Real)):
+    if type(dropout_p) not in (int, float) and (isinstance(dropout_p, bool) or not isinstance(dropout_p, numbers.Real)):
         raise TypeError(f"expects dropout_p to be a number, but got {_frameworks.describe_type(dropout_p)}")
     probability = float(dropout_p)
     if not 0 <= probability < 1:
@@ -188,8 +188,9 @@ def attention(
     has_scales = has_scales or (out is not None and _frameworks.is_narrow(out))
     if not has_functions and not has_scales and out is None and stream is None and _known.may_repeat():
         # Of dropout, what says which weights are dropped is not there yet: such a call is not known here.
-        known = causal, window, softcap, scale, return_lse, layout, chip, dropout_p, None, None
-        found = _native.repeat(0, *known, q, k, v, alibi_slopes, sinks, None)
+        found = _native.repeat(
+            0, causal, window, softcap, scale, return_lse, layout, chip, dropout_p, None, None, q, k, v, alibi_slopes, sinks, None
+        )
         if found is not None:
             return found
     probability = read_dropout(dropout_p, (q, k, v), has_scales)

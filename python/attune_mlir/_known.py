@@ -15,7 +15,16 @@ from . import _frameworks, _native
 
 #: Of kinds of calls. Below are those of attention itself and of its gradients.
 kind_numbers = itertools.count(1 << 8)
-_kinds: dict[Hashable, int] = {}
+
+
+class _Kinds(dict[Hashable, int]):
+    """Numbers of kinds of calls, by what stands for these; there is one for all that are asked for."""
+
+    def __missing__(self, key: Hashable) -> int:
+        return self.setdefault(key, next(kind_numbers))
+
+
+kinds = _Kinds()
 #: Options of `_native.repeat` behind a layout and a chip, of calls that have neither dropout nor packed sequences.
 PLAIN = (0, None, None)
 
@@ -26,26 +35,13 @@ def may_repeat() -> bool:
     return torch is not None and not torch.compiler.is_dynamo_compiling()
 
 
-def number(key: Hashable) -> int:
-    """That of a kind of calls which `key` stands for."""
-    found = _kinds.get(key)
-    return _kinds.setdefault(key, next(kind_numbers)) if found is None else found
-
-
 def repeat(key: Hashable, options: tuple[Any, ...], inputs: Iterable[Any]) -> Any:
     """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces, transforms or differentiates.
 
     `options` are those of `_native.repeat` behind the kind, which `key` stands for: all else that the choice of a kernel depends on
     besides tensors, of few values. `inputs` are None where they are not given.
     """
-    kind = _kinds.get(key) if may_repeat() else None
-    return None if kind is None else _native.repeat(kind, *options, *inputs)
-
-
-def launch(key: Hashable, options: tuple[Any, ...], inputs: Iterable[Any]) -> Any:
-    """The same where nothing of PyTorch looks on any more."""
-    kind = _kinds.get(key)
-    return None if kind is None else _native.launch_known(kind, *options, *inputs)
+    return _native.repeat(kinds[key], *options, *inputs) if may_repeat() else None
 
 
 class Attempt:
@@ -75,5 +71,5 @@ class Attempt:
             if not _frameworks.is_torch(array) or name not in places or arguments[places[name]].address != array.data_ptr():
                 return
         passed = [places[name] for name in given]
-        options = (number(self._key), *self._options)
+        options = (kinds[self._key], *self._options)
         _native.add_known(options, list(self._inputs.values()), passed, written, arguments, kernel, queue, self._is_packed)

@@ -308,17 +308,22 @@ def varlen(
         if seqused_k is None:
             seqused_k = cu_seqlens_k[1:] - cu_seqlens_k[:-1]
         cu_seqlens_k = None
+    is_plain = out is None and stream is None and not check
+    if is_plain and _known.may_repeat():
+        kind = _known.kinds["varlen", latent, batch_invariant, weights, out_dtype]
+        # Of dropout, what says which weights are dropped is not there yet: such a call is not known here.
+        found = _native.repeat(kind, causal, window, softcap, scale, return_lse, "bshd", chip, dropout_p, max_seqlen_q, max_seqlen_k,
+                               q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, alibi_slopes, sinks, q_descale, k_descale,
+                               v_descale, k_zero, v_zero, out_descale, None)  # fmt: skip
+        if found is not None:
+            return found if out_dtype is None else _view_result(found, out_dtype)
     known: tuple[Any, ...] = (causal, window, softcap, scale, return_lse, "bshd", chip, dropout_p, max_seqlen_q, max_seqlen_k)
     own = (latent, batch_invariant, weights, out_dtype)
-    is_plain = out is None and stream is None and not check
     scaled = (alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero, out_descale)
     arrays = (q, k, v, cu_seqlens_q, cu_seqlens_k, seqused_k, block_table, *scaled)
-    # Of dropout, what says which weights are dropped is not there yet: such a call is not known at first.
-    random, found = None, _known.repeat(("varlen", *own), known, (*arrays, None)) if is_plain else None
-    if found is None and (random := _draw_dropout(dropout_p, (q, k, v), block_table, scaled[2:], own)) is not None and is_plain:
-        found = _known.repeat(("varlen", *own), known, (*arrays, random))
-    if found is not None:
-        return _view_result(found, out_dtype)
+    random = _draw_dropout(dropout_p, (q, k, v), block_table, scaled[2:], own)
+    if is_plain and random is not None and (found := _known.repeat(("varlen", *own), known, (*arrays, random))) is not None:
+        return found
     if _frameworks.is_jax(q):
         from . import _jax
 
@@ -337,10 +342,10 @@ def varlen(
 
 def _draw_dropout(dropout_p: Any, arrays: tuple[Any, Any, Any], table: Any, scales: tuple[Any, ...], own: tuple[Any, ...]) -> Any:
     """A seed and an offset; None for no dropout. `arrays` are q, k and v, `own` options of `varlen`."""
-    latent, _, weights, out_dtype = own
-    has_scales = any(x is not None for x in (*scales, weights, out_dtype))
-    if not _attention.read_dropout(dropout_p, arrays, has_scales):
+    if not _attention.check_dropout(dropout_p):
         return None
+    latent, _, weights, out_dtype = own
+    _attention.read_dropout(dropout_p, arrays, any(x is not None for x in (*scales, weights, out_dtype)))
     for name, value in (("block_table", table), ("latent", latent)):
         if value is not None:
             raise NotImplementedError(f"expects no {name} beside dropout_p, but got one")
@@ -350,8 +355,9 @@ def _draw_dropout(dropout_p: Any, arrays: tuple[Any, Any, Any], table: Any, scal
 
 
 def launch_varlen(arrays: tuple[Any, ...], known: tuple[Any, ...], own: tuple[Any, ...]) -> Any:
-    """As `compute_varlen`, of a call that was made before; None of others."""
-    found = _known.launch(("varlen", *own), known, arrays)
+    """As `compute_varlen`, of a call that was made before, and of tensors that are memory whoever looks on; None of others."""
+    key = ("varlen", *own)
+    found = _native.launch_known(_known.kinds[key], *known, *arrays)
     return None if found is None else _view_result(found, own[-1])
 
 
@@ -460,13 +466,18 @@ def decode(
 
     Errors are those of `attention`; NotImplementedError where PyTorch asks for gradients, which `varlen` has.
     """
+    is_plain = out is None and stream is None and not check
+    if is_plain and _known.may_repeat():
+        kind = _known.kinds["decode", latent, batch_invariant, weights, out_dtype]
+        found = _native.repeat(kind, causal, window, softcap, scale, return_lse, "bshd", chip, 0, None, None,
+                               q, k_cache, v_cache, cache_seqlens, block_table, alibi_slopes, sinks, q_descale, k_descale, v_descale,
+                               k_zero, v_zero, out_descale, None)  # fmt: skip
+        if found is not None:
+            return found if out_dtype is None else _view_result(found, out_dtype)
     known = (causal, window, softcap, scale, return_lse, "bshd", chip, *_known.PLAIN)
     own = (latent, batch_invariant, weights, out_dtype)
-    is_plain = out is None and stream is None and not check
     scaled = (alibi_slopes, sinks, q_descale, k_descale, v_descale, k_zero, v_zero, out_descale)
     arrays = (q, k_cache, v_cache, cache_seqlens, block_table, *scaled)
-    if is_plain and (found := _known.repeat(("decode", *own), known, (*arrays, None))) is not None:
-        return _view_result(found, out_dtype)
     if _frameworks.is_jax(q):
         from . import _jax
 

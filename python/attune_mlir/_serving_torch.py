@@ -97,15 +97,16 @@ def _fake_decode(
 
 
 def _varlen(*tensors: Any, return_lse: bool = False, probability: float = 0.0, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    # Those that are recorded are not memory for anyone else; those at the end may be left out.
-    plain = tuple(_torch.detach(_torch.as_plain(x)) for x in tensors) + (None,) * (_NUM_PACKED - len(tensors))
+    # Those at the end may be left out.
+    arrays = *tensors, *(None,) * (_NUM_PACKED - len(tensors))
     get = options.get
     known = *(get(name) for name in ("causal", "window", "softcap", "scale")), return_lse, "bshd", get("chip")
     known += probability, get("max_seqlen_q"), get("max_seqlen_k")
     own = get("latent"), get("batch_invariant", False), get("weights"), get("out_dtype")
-    if (found := _serving.launch_varlen(plain, known, own)) is None:
-        found = _serving.compute_varlen(plain, known, own)
-    return _pair(found, return_lse, plain[0])
+    if (found := _serving.launch_varlen(arrays, known, own)) is None:
+        # Those that are recorded are not memory for anyone else.
+        found = _serving.compute_varlen(tuple(_torch.detach(_torch.as_plain(x)) for x in arrays), known, own)
+    return _pair(found, return_lse, arrays[0])
 
 
 def _fake_varlen(
@@ -169,9 +170,9 @@ _torch.register_autograd(_library, "decode", _no_backward, _refuse)
 def _check_packed(inputs: Any, options: dict[str, Any]) -> None:
     """NotImplementedError for what gradients of packed sequences cannot have."""
     q, k, v, _, _, _, table, _, _, *scales = inputs
-    given = {"latent": options.get("latent"), "block_table": table, **dict(zip(_SCALES, scales, strict=False))}
-    given |= {name: options.get(name) for name in ("weights", "out_dtype")}
-    for name, value in given.items():
+    get = options.get
+    given = ("latent", get("latent")), ("block_table", table), *zip(_SCALES, scales, strict=False)
+    for name, value in (*given, ("weights", get("weights")), ("out_dtype", get("out_dtype"))):
         if value is not None:
             raise NotImplementedError(_torch.NO_GRADIENTS.format(f"{name} of varlen"))
     for name, tensor in (("q", q), ("k", k), ("v", v)):

@@ -53,6 +53,7 @@ _library.define(
     " str? chip, bool[] wanted) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
     tags=(torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag),
 )
+_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
 _operator = torch.ops.attune.attention
 _backward_operator = torch.ops.attune.attention_backward
 
@@ -64,6 +65,8 @@ def detach(tensor: Any) -> Any:
 
 def check_tensors(operator: Any, arrays: Sequence[Any]) -> None:
     """TypeError for arrays of other frameworks, with which plain calls alone can be made, among an operator's arguments."""
+    if _PLAIN.issuperset(map(type, arrays)):
+        return
     for number, array in enumerate(arrays):
         for one in array if isinstance(array, list) else (array,):
             if one is not None and not _frameworks.is_torch(one):
@@ -120,8 +123,7 @@ def compute(
     **places: Any,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel of the operator, on any device. `dropout` is a probability, and a seed and an offset."""
-    tensors = [as_plain(x) for x in (q, k, v, alibi_slopes, sinks)]
-    known = None
+    tensors, known = (q, k, v, alibi_slopes, sinks), None
     if not places:
         probability, random = dropout or (0, None)
         options = (0, causal, window, softcap, scale, return_lse, layout, chip, probability, None, None)
@@ -129,7 +131,7 @@ def compute(
             return found if return_lse else (found, q.new_empty(0, dtype=torch.float32))
         known = functools.partial(_native.add_known, options)
     out, lse = _attention.compute(
-        *map(detach, tensors),
+        *(detach(as_plain(x)) for x in tensors),
         causal=causal,
         window=window,
         softcap=softcap,
@@ -209,7 +211,7 @@ def find_gradients(
     if not (q.numel() and k.numel()) or not (any(wanted[:4]) or is_added):
         parts = zip((q, k, v, alibi_slopes), wanted, strict=False)
         return *(torch.zeros_like(x) if x is not None and is_wanted else None for x, is_wanted in parts), sinks_grad
-    tensors, known, found = [as_plain(x) for x in (q, k, v)], None, None
+    known, found = None, None
     kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
     of_q, of_k, of_v = of_parts
     if alibi_slopes is None and all(type(x) is torch.Tensor for x in kept):
@@ -218,19 +220,19 @@ def find_gradients(
         kind = sum(bit << number for number, bit in enumerate(bits))
         longest, integers = ((None, None), {}) if packed is None else (packed.longest, packed.integers)
         if packed is not None:
-            kind = _known.number((kind, "varlen"))
+            kind = _known.kinds[kind, "varlen"]
         probability, random = options.get("dropout") or (0, None)
         names = (kind, *(options[name] for name in ("causal", "window", "softcap", "scale")), False, options["layout"], options["chip"])
         names = (*names, probability, *longest)
-        behind = (random, *integers.values(), *((as_plain(sinks),) if is_added else ()))
-        if (found := _native.launch_known(*names, *tensors, *kept, *behind)) is None:
+        behind = (random, *integers.values(), *((sinks,) if is_added else ()))
+        if (found := _native.launch_known(*names, q, k, v, *kept, *behind)) is None:
             known = functools.partial(_native.add_known, names)
     if found is not None:
         gradients = iter((found,) if isinstance(found, torch.Tensor) else found)
         made = [next(gradients) if is_wanted else None for is_wanted in of_parts]
         return *made, None, next(gradients) if is_added else sinks_grad
     made = _attention.compute_gradients(
-        (*map(detach, tensors), detach(alibi_slopes), detach(sinks)),
+        (*(detach(as_plain(x)) for x in (q, k, v)), detach(alibi_slopes), detach(sinks)),
         _gradients.Saved(*map(detach, kept)),
         (of_q, of_k, of_v, of_slopes, is_added),
         deterministic=deterministic,
@@ -503,9 +505,6 @@ def make_autocast(device: str, operator: Any) -> Any:
 
 for _device in ("cpu", "cuda"):
     _library.impl("attention", make_autocast(_device, _operator), f"Autocast{_device.upper()}")
-
-
-_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter, type(None)))
 
 
 def _has_function_modes() -> bool:

@@ -90,6 +90,8 @@ static void findObjects(PyTorch &torch) {
         continue;
       torch.objectType = Py_TYPE(object);
       torch.objectPlace = place;
+      if (void *parameter = findSymbol("ParameterClass"))
+        torch.parameterType = *static_cast<PyTypeObject **>(parameter);
       break;
     }
     Py_DECREF(object);

@@ -81,8 +81,9 @@ struct PyTorch {
   /// A new reference to Python's object of an at::TensorBase.
   PyObject *(*wrap)(const void *);
   /// Of Python: torch.Tensor, and behind how many bytes objects of that class
-  /// have the at::Tensor; null where that was not found.
-  PyTypeObject *objectType;
+  /// have the at::Tensor; null where that was not found. Parameters, which are
+  /// tensors with another name, have it there as well.
+  PyTypeObject *objectType, *parameterType;
   size_t objectPlace;
 
   /// Null where functions of the stable ABI are missing. With the
@@ -90,9 +91,10 @@ struct PyTorch {
   static const PyTorch *find();
 
   /// That of a Python object, which keeps it, or null if that is of another
-  /// class than torch.Tensor itself.
+  /// class than these themselves.
   TorchTensor getTensor(PyObject *object) const {
-    return Py_TYPE(object) == objectType
+    PyTypeObject *type = Py_TYPE(object);
+    return type == objectType || type == parameterType
                ? reinterpret_cast<char *>(object) + objectPlace
                : nullptr;
   }

@@ -162,6 +162,69 @@ def test_second_call(device, computed, dtype, capfd):
     assert isinstance(attune.attention(*make_inputs(dtype=dtype)), torch.Tensor) and len(computed) == 2
 
 
+def test_parameters(device, computed):
+    """As sinks that a model has learned."""
+    sinks = torch.nn.Parameter(torch.ones(2))
+    with torch.no_grad():
+        for _ in range(3):
+            attune.attention(*make_inputs(), sinks=sinks)
+    for _ in range(2):
+        assert attune.attention(*make_inputs(), sinks=sinks).requires_grad
+    assert len(computed) == 2  # log-sum-exps are recorded as well
+
+
+def test_other_places(device, computed, capfd, monkeypatch):
+    """Memory that was not seen before is all that a launch differs in, workspaces of several kernels included."""
+    attune.attention(*make_inputs())
+    monkeypatch.setenv("FAKE_DRIVER_TRACE", "1")
+    calls = [make_inputs() for _ in range(6)]
+    results = [attune.attention(*inputs) for inputs in calls]
+    assert [launch.rpartition(" ")[2] for launch in find_launches(capfd.readouterr().err)] == [
+        str(inputs[0].data_ptr()) for inputs in calls
+    ]
+    assert len({result.data_ptr() for result in results}) == 6 and len(computed) == 1
+    # Memory is PyTorch's own, as that of other operators.
+    assert results[0].untyped_storage().resizable()
+    monkeypatch.setenv("FAKE_DRIVER_FAULT", "cuTensorMapEncodeTiled")
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="tensor map"):
+            attune.attention(*calls[0])
+    monkeypatch.delenv("FAKE_DRIVER_FAULT")
+    capfd.readouterr()
+    attune.attention(*calls[0])
+    said = capfd.readouterr().err
+    assert find_launches(said)[0].endswith(str(calls[0][0].data_ptr())) and said.count("cuTensorMapEncodeTiled") >= 3
+
+
+def test_packed_and_recorded(device, monkeypatch):
+    """Results have no dimension of a batch, and calls that are recorded are known as well."""
+    calls, compute = [], _serving.compute
+
+    def count(*arguments):
+        calls.append(arguments)
+        return compute(*arguments)
+
+    monkeypatch.setattr(_serving, "compute", count)
+    starts = torch.tensor([0, 40, 80], dtype=torch.int32)
+    for is_recorded in (False, True):
+        for longest in (40, 50, 64, 40):  # of one bucket
+            inputs = [x.flatten(0, 1).requires_grad_(is_recorded) for x in make_inputs()]
+            out, lse = attune.varlen(*inputs, starts, starts, longest, longest, return_lse=True)
+            assert out.shape == (80, 2, 64) and lse.shape == (2, 80) and out.requires_grad == is_recorded
+            assert out.is_contiguous() and lse.is_contiguous()
+        assert len(calls) == 1
+    attune.varlen(*inputs, starts, starts, 65, 40, return_lse=True)
+    assert len(calls) == 2
+    with pytest.raises(TypeError, match="expects max_seqlen_q to be an integer or None, but got float"):
+        attune.varlen(*inputs, starts, starts, 64.0, 40, return_lse=True)
+    with pytest.raises(ValueError, match="expects max_seqlen_q to be at least 0"):
+        attune.varlen(*inputs, starts, starts, -1, 40, return_lse=True)
+    outputs = [torch.randn(80, 2, 64).half() for _ in range(2)]
+    for _ in range(2):
+        out, lse = attune.merge(outputs, [torch.zeros(2, 80)] * 2, return_lse=True)
+        assert out.shape == (80, 2, 64) and lse.shape == (2, 80)
+
+
 def test_what_differs_goes_the_long_way(device, computed):
     q, k, v = make_inputs()
     variants = [
