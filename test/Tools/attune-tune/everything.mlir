@@ -5,7 +5,7 @@
 //
 // REQUIRES: attune-tune
 // DEFINE: %{tune} = attune-tune %s --chip=sm_80 --only=block-m=16,block-n=16,num-warps=1,mma-warps=1,producer-warps=0,k-stages=1,v-stages=1 \
-// DEFINE:   --only=rescale=0,split-masked=1,tile-order=descending,q-in-registers=1,q-stages=1,workgroups-per-sm=1,cluster=1,split-k=1,warps-n=1,exp-on-fma=0,merge=kernel,mma-schedule=none \
+// DEFINE:   --only=rescale=0,split-masked=1,tile-order=descending,q-in-registers=1,q-stages=1,workgroups-per-sm=1,late-keys=0,cluster=1,split-k=1,warps-n=1,exp-on-fma=0,merge=kernel,mma-schedule=none \
 // DEFINE:   --only=overlap=none,overlap=softmax,unroll=1,unroll=2
 // RUN: %{tune} --device=none --dry-run | FileCheck %s --check-prefix=WORTH
 // RUN: %{tune} --device=none --dry-run --everything | FileCheck %s --check-prefix=ALL

@@ -11,9 +11,9 @@
 // RUN:   --only=k-stages=1,v-stages=1,rescale=0,split-masked=1,tile-order=descending 2> /dev/null | FileCheck %s --check-prefix=TABLE
 
 // RUN: attune-tune %s --chip=sm_90a --device=none --dry-run --only=block-m=64,num-warps=4,block-n=64,mma-warps=4,producer-warps=4,overlap=softmax \
-// RUN:   --only=k-stages=1,v-stages=1,rescale=0,exp-on-fma=0,split-masked=1,tile-order=descending,persistent=none,workgroups-per-sm=1,cluster=1,split-k=1,warps-n=1,merge=kernel,mma-schedule=none | FileCheck %s --check-prefix=UNASKED
+// RUN:   --only=k-stages=1,v-stages=1,rescale=0,exp-on-fma=0,split-masked=1,tile-order=descending,persistent=none,workgroups-per-sm=1,late-keys=0,cluster=1,split-k=1,warps-n=1,merge=kernel,mma-schedule=none | FileCheck %s --check-prefix=UNASKED
 // RUN: attune-tune %s --chip=sm_90a --device=none --dry-run --only=block-m=64,num-warps=4,block-n=64,mma-warps=4,producer-warps=4,overlap=softmax \
-// RUN:   --only=k-stages=1,v-stages=1,rescale=0,exp-on-fma=0,split-masked=1,tile-order=descending,persistent=none,workgroups-per-sm=1,cluster=1,split-k=1,warps-n=1,merge=kernel,mma-schedule=none \
+// RUN:   --only=k-stages=1,v-stages=1,rescale=0,exp-on-fma=0,split-masked=1,tile-order=descending,persistent=none,workgroups-per-sm=1,late-keys=0,cluster=1,split-k=1,warps-n=1,merge=kernel,mma-schedule=none \
 // RUN:   --only=unroll=1,unroll=4,rescale-late=1,p-in-registers=0,o-in-shared=query-slot,o-in-shared=buffer | FileCheck %s --check-prefix=ASKED
 
 // UNASKED: attention on sm_90a: 1 of 4 schedules are legal
