@@ -38,7 +38,7 @@ func.func @head_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
 // Under a mask tiles differ in length. They are handed out where two queries fit,
 // and stored from shared memory where the output fits as well.
 // CHECK-LABEL: func.func @masked_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", lateKeys = 32, tileOrder = "across-heads", persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic, lateKeys = 32>)
 func.func @masked_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
   %o = attn.attention %q, %q, %q window(100, 0, top_left) : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>
   return %o : tensor<1x1x256x128xbf16>
@@ -86,14 +86,14 @@ func.func @tall_64(%q: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16>
 // Without a mask, two workgroups share what they read of keys that fill their
 // blocks.
 // CHECK-LABEL: func.func @cluster_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", lateKeys = 32, tileOrder = ascending, persistent = static, cluster = 2>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32>)
 func.func @cluster_128(%q: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
   return %o : tensor<4x16x4096x128xbf16>
 }
 
 // CHECK-LABEL: func.func @part_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", lateKeys = 32, tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, lateKeys = 32>)
 func.func @part_128(%q: tensor<4x16x3000x128xbf16>) -> tensor<4x16x3000x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<4x16x3000x128xbf16>, tensor<4x16x3000x128xbf16>, tensor<4x16x3000x128xbf16>
   return %o : tensor<4x16x3000x128xbf16>

@@ -152,8 +152,9 @@ defvar attentionSizes = [
 def Knobs_Attention : KnobSet<"attention", "Attention", [
   Knob_BlockM, Knob_BlockN, Knob_NumWarps, Knob_MmaWarps, Knob_ProducerWarps, Knob_QStages, Knob_KStages,
   Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
-  Knob_RescaleLate, Knob_LateKeys, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
-  Knob_WorkgroupsPerSm, Knob_Cluster, Knob_OutputWarpsN, Knob_SplitKeys, Knob_MergeParts, Knob_MmaSchedule
+  Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
+  Knob_WorkgroupsPerSm, Knob_Cluster, Knob_OutputWarpsN, Knob_SplitKeys, Knob_MergeParts, Knob_MmaSchedule,
+  Knob_LateKeys
 ], attentionSizes, "`attn.attention`">;
 
 //===----------------------------------------------------------------------===//

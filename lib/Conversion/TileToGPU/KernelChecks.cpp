@@ -157,6 +157,13 @@ static LogicalResult checkChannel(Operation *op, Value channel,
                                   const KernelContext &context) {
   if (!channel.getDefiningOp<tile::ChannelOp>())
     return op->emitOpError() << "expects a channel that 'tile.channel' makes";
+  if (cast<tile::ChannelType>(channel.getType()).getChunk() &&
+      context.target.getCopySync() != tile::CopySync::Count)
+    return op->emitOpError()
+           << "expects a channel without chunks on '"
+           << context.target.getChip()
+           << "', whose warps do not count their copies, but got "
+           << channel.getType();
   if (cast<tile::ChannelType>(channel.getType()).getSwizzleAtom())
     return isa<tile::PutOp>(op) ? checkCopyEngine(op, context)
                                 : checkBarriers(op, context);
