@@ -157,20 +157,19 @@ static LogicalResult checkChannel(Operation *op, Value channel,
                                   const KernelContext &context) {
   if (!channel.getDefiningOp<tile::ChannelOp>())
     return op->emitOpError() << "expects a channel that 'tile.channel' makes";
-  if (cast<tile::ChannelType>(channel.getType()).getChunk() &&
-      context.target.getCopySync() != tile::CopySync::Count)
+  auto type = cast<tile::ChannelType>(channel.getType());
+  if (type.getChunk() && context.target.getCopySync() != tile::CopySync::Count)
     return op->emitOpError()
            << "expects a channel without chunks on '"
            << context.target.getChip()
-           << "', whose warps do not count their copies, but got "
-           << channel.getType();
-  if (cast<tile::ChannelType>(channel.getType()).getSwizzleAtom())
+           << "', whose warps do not count their copies, but got " << type;
+  if (type.getSwizzleAtom())
     return isa<tile::PutOp>(op) ? checkCopyEngine(op, context)
                                 : checkBarriers(op, context);
   if (op->getParentOfType<tile::SpecializeOp>())
     return op->emitOpError() << "expects a channel with swizzle atoms between "
                                 "producers and consumers, but got "
-                             << channel.getType();
+                             << type;
   return success();
 }
 

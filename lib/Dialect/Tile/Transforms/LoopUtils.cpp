@@ -21,6 +21,16 @@ Value tile::getLastIteration(OpBuilder &b, scf::ForOp loop) {
       b.createOrFold<arith::MulIOp>(loc, steps, loop.getStep()));
 }
 
+tile::MmaAsyncOp tile::issueMma(OpBuilder &b, MmaOp mma, Value lhs, Value rhs,
+                                Value acc) {
+  return MmaAsyncOp::create(
+      b, mma.getLoc(), PendingType::getOf(acc.getType()), lhs, rhs, acc,
+      mma.getTransposeLhsAttr(), mma.getTransposeRhsAttr(), mma.getScopeAttr(),
+      mma.getWarpsNAttr(), mma.getAtomAttr(), mma.getReplicasAttr(),
+      mma.getPackedRhsAttr(), mma.getUnitExponentsAttr(),
+      /*terms=*/DenseI64ArrayAttr());
+}
+
 std::optional<int64_t>
 tile::foldSum(ArrayRef<std::pair<Value, int64_t>> terms) {
   llvm::SmallDenseMap<Value, int64_t> times;

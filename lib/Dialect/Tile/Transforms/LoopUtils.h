@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What passes that take iterations out of a loop have in common.
+// What passes that take iterations out of a loop, or issue its MMAs, have in
+// common.
 
 #ifndef ATTUNE_LIB_DIALECT_TILE_TRANSFORMS_LOOPUTILS_H
 #define ATTUNE_LIB_DIALECT_TILE_TRANSFORMS_LOOPUTILS_H
 
+#include "attune/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -12,6 +14,10 @@ namespace attune::tile {
 
 /// The induction variable in the last iteration of a loop that has one.
 mlir::Value getLastIteration(mlir::OpBuilder &builder, mlir::scf::ForOp loop);
+
+/// Issues what `mma` computes, of these operands, without waiting for it.
+MmaAsyncOp issueMma(mlir::OpBuilder &builder, MmaOp mma, mlir::Value lhs,
+                    mlir::Value rhs, mlir::Value acc);
 
 /// What these values, each that often, add up to, where sums and differences
 /// leave nothing but constants.

@@ -94,14 +94,8 @@ void LoopChainer::emitIteration(OpBuilder &b, Value iv,
       continue;
     }
     Value &acc = carried[llvm::find(multiplies, mma) - multiplies.begin()];
-    acc = MmaAsyncOp::create(
-        b, mma.getLoc(), PendingType::getOf(acc.getType()),
-        mapping.lookupOrDefault(mma.getLhs()),
-        mapping.lookupOrDefault(mma.getRhs()), acc, mma.getTransposeLhsAttr(),
-        mma.getTransposeRhsAttr(), mma.getScopeAttr(), mma.getWarpsNAttr(),
-        mma.getAtomAttr(), mma.getReplicasAttr(), mma.getPackedRhsAttr(),
-        mma.getUnitExponentsAttr(),
-        /*terms=*/DenseI64ArrayAttr());
+    acc = issueMma(b, mma, mapping.lookupOrDefault(mma.getLhs()),
+                   mapping.lookupOrDefault(mma.getRhs()), acc);
   }
 }
 

@@ -2,6 +2,7 @@
 //
 // Waits for the MMAs of a loop as late as their results and operands allow.
 
+#include "LoopUtils.h"
 #include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "attune/Dialect/Tile/Transforms/Passes.h"
@@ -76,14 +77,8 @@ static void deferWaits(scf::ForOp loop) {
   for (auto [mma, deadline] : deadlines) {
     OpBuilder b(mma);
     Value before = added.lookup(mma.getAcc());
-    auto pending = MmaAsyncOp::create(
-        b, mma.getLoc(), PendingType::getOf(mma.getAcc().getType()),
-        mma.getLhs(), mma.getRhs(), before ? before : Value(mma.getAcc()),
-        mma.getTransposeLhsAttr(), mma.getTransposeRhsAttr(),
-        mma.getScopeAttr(), mma.getWarpsNAttr(), mma.getAtomAttr(),
-        mma.getReplicasAttr(), mma.getPackedRhsAttr(),
-        mma.getUnitExponentsAttr(),
-        /*terms=*/DenseI64ArrayAttr());
+    MmaAsyncOp pending = issueMma(b, mma, mma.getLhs(), mma.getRhs(),
+                                  before ? before : Value(mma.getAcc()));
     if (isAddedTo(mma)) {
       added[mma.getResult()] = pending;
       continue;

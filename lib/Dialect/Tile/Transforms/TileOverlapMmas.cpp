@@ -292,16 +292,10 @@ scf::ForOp LoopRotator::emitLoop(OpBuilder &b, IRMapping &prologue) {
   mapCarried(previous, state);
 
   auto issueMma = [&](MmaOp mma, IRMapping &mapping) {
-    auto issued = MmaAsyncOp::create(
-        b, mma.getLoc(),
-        PendingType::get(b.getContext(), mma.getAcc().getType()),
-        mapping.lookupOrDefault(mma.getLhs()),
-        mapping.lookupOrDefault(mma.getRhs()),
-        mapping.lookupOrDefault(mma.getAcc()), mma.getTransposeLhsAttr(),
-        mma.getTransposeRhsAttr(), mma.getScopeAttr(), mma.getWarpsNAttr(),
-        mma.getAtomAttr(), mma.getReplicasAttr(), mma.getPackedRhsAttr(),
-        mma.getUnitExponentsAttr(),
-        /*terms=*/DenseI64ArrayAttr());
+    MmaAsyncOp issued =
+        tile::issueMma(b, mma, mapping.lookupOrDefault(mma.getLhs()),
+                       mapping.lookupOrDefault(mma.getRhs()),
+                       mapping.lookupOrDefault(mma.getAcc()));
     issued->setDiscardableAttrs(mma->getDiscardableAttrDictionary());
     return issued;
   };
