@@ -190,6 +190,18 @@ static bool isPacked(const AttentionProblem &problem) {
   return problem.elementKV == Element::I4;
 }
 
+/// Sets the types of the results, which depend on clauses as well.
+static void inferResults(AttentionOp op) {
+  SmallVector<Type> types;
+  if (failed(AttentionOp::inferReturnTypes(
+          op->getContext(), op.getLoc(), op->getOperands(),
+          op->getAttrDictionary(), op->getPropertiesStorage(), op->getRegions(),
+          types)))
+    return;
+  for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
+    result.setType(type);
+}
+
 static AttentionOp createAttention(OpBuilder &builder, Location loc,
                                    const AttentionProblem &problem,
                                    ValueRange arguments) {
@@ -205,25 +217,13 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
   if (isPacked(problem)) {
     op.setPackedKey(true);
     op.setPackedValue(true);
-    auto type = cast<RankedTensorType>(op.getResult().getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[op.getHeadDimPos()] = op.getHeadDimV();
-    op.getResult().setType(type.clone(shape));
   }
-  if (problem.latent) {
+  if (problem.latent)
     op.setLatent(problem.headDimV);
-    auto type = cast<RankedTensorType>(op.getResult().getType());
-    SmallVector<int64_t> shape(type.getShape());
-    shape[op.getHeadDimPos()] = problem.headDimV;
-    op.getResult().setType(type.clone(shape));
-  }
   if (problem.elementWeights) {
     Builder types(op.getContext());
     op.setWeights(getType(types, *problem.elementWeights));
   }
-  if (problem.elementResult)
-    op.getResult().setType(op.getResult().getType().clone(
-        getType(builder, *problem.elementResult)));
   op.setBatchInvariant(problem.batchInvariant);
   setClauses(op, problem, rest);
   assignLengths(op, problem, rest);
@@ -250,6 +250,10 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
     assignFirst(op.getValueZerosMutable(), rest);
   if (problem.resultScales)
     assignFirst(op.getResultScalesMutable(), rest);
+  inferResults(op);
+  if (problem.elementResult)
+    op.getResult().setType(op.getResult().getType().clone(
+        getType(builder, *problem.elementResult)));
   return op;
 }
 
