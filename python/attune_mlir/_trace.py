@@ -248,14 +248,39 @@ class _UnknownError(Exception):
     """Something of which is not known whether it can change."""
 
 
-def _fingerprint(value: Any, tensors: list[torch.Tensor], seen: dict[int, int]) -> Hashable:
-    """All that tracing can depend on. Tensors are counted by their kind; they are operands."""
+#: Modules whose contents do not change.
+_FIXED_MODULES = sys.stdlib_module_names | {"torch"}
+
+
+def _is_fixed(module: str | None) -> bool:
+    return (module or "").partition(".")[0] in _FIXED_MODULES
+
+
+def _fingerprint(value: Any, tensors: list[torch.Tensor], seen: dict[int, int], names: frozenset[str] = frozenset()) -> Hashable:
+    """All that tracing can depend on. Tensors are counted by their kind; they are operands. `names` are those that the code has."""
     if isinstance(value, (bool, int, float, str, bytes, type(None), torch.dtype, torch.device, torch.Size)):
         return (type(value), value)
+    if isinstance(value, types.ModuleType):
+        if _is_fixed(value.__name__):
+            return (value,)
+        read = {name: one for name, one in vars(value).items() if name in names}
+        # What modules in it have could be what is read.
+        if "__getattr__" in vars(value) or any(isinstance(one, types.ModuleType) and not _is_fixed(one.__name__) for one in read.values()):
+            raise _UnknownError
+        return (value, tuple((name, _fingerprint(read[name], tensors, seen, names)) for name in sorted(read)))
     if id(value) in seen:
         return ("again", seen[id(value)])
     seen[id(value)] = len(seen)
-    inner = functools.partial(_fingerprint, tensors=tensors, seen=seen)
+    if isinstance(value, types.FunctionType):
+        if (value.__module__ or "").partition(".")[0] == "torch" and not value.__closure__:
+            return (value,)
+        names = frozenset(_get_names(value.__code__))
+    inner = functools.partial(_fingerprint, tensors=tensors, seen=seen, names=names)
+    if isinstance(value, types.FunctionType):
+        cells = tuple(inner(cell.cell_contents) for cell in value.__closure__ or ())
+        used = tuple((name, inner(value.__globals__[name])) for name in sorted(names & value.__globals__.keys()))
+        own = inner(value.__dict__) if value.__dict__ else None
+        return (value.__code__, cells, inner(value.__defaults__), inner(value.__kwdefaults__), own, used)
     if type(value) in (torch.Tensor, torch.nn.Parameter):
         tensors.append(value)
         return ("tensor", value.dtype, value.device, tuple(value.shape), value.stride())
@@ -265,14 +290,9 @@ def _fingerprint(value: Any, tensors: list[torch.Tensor], seen: dict[int, int]) 
         return (dict, tuple((inner(key), inner(one)) for key, one in value.items()))
     if isinstance(value, functools.partial):
         return (functools.partial, inner(value.func), inner(value.args), inner(value.keywords))
-    if isinstance(value, types.FunctionType):
-        if (value.__module__ or "").partition(".")[0] == "torch":
-            return (value,)
-        cells = tuple(inner(cell.cell_contents) for cell in value.__closure__ or ())
-        names = sorted(set(_get_names(value.__code__)) & value.__globals__.keys())
-        used = tuple((name, inner(value.__globals__[name])) for name in names)
-        return (value.__code__, cells, inner(value.__defaults__), inner(value.__kwdefaults__), used)
-    if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, type, torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+    if isinstance(value, types.BuiltinFunctionType) and isinstance(value.__self__, (types.ModuleType, type, type(None))):
+        return (value,)
+    if isinstance(value, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)) or (isinstance(value, type) and _is_fixed(value.__module__)):
         return (value,)
     raise _UnknownError
 

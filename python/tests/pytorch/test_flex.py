@@ -2,6 +2,7 @@
 """FlexAttention: the masks and scores of attention-gym and others, beside dense float32."""
 
 import functools
+import types
 
 import attn_gym.masks as masks
 import attn_gym.mods as mods
@@ -285,6 +286,46 @@ def test_objects_are_traced_again():
     check(make_inputs(), slopes)
     slopes.factor = 0.25
     check(make_inputs(), slopes)
+
+
+class Settings:
+    factor = 1.0
+
+
+settings = types.ModuleType("settings")
+settings.factor, settings.other = 1.0, 1.0
+window = 2
+
+
+def test_numbers_elsewhere_are_read_again():
+    """Of modules, classes, dictionaries, functions, and of functions in those that PyTorch makes."""
+    global window
+    table = {"factor": 1.0}
+    get = table.get
+
+    def scale(score):
+        return score * settings.other
+
+    def own(score, b, h, q, kv):
+        return score * own.factor
+
+    functions = [
+        own,
+        lambda score, b, h, q, kv: score * settings.factor,
+        lambda score, b, h, q, kv: scale(score) * settings.factor,
+        lambda score, b, h, q, kv: score * Settings.factor,
+        lambda score, b, h, q, kv: score * get("factor"),
+    ]
+    near = and_masks(masks.causal_mask, lambda b, h, q, kv: q - kv < window)
+    for factor in (1.0, -2.0):
+        settings.factor = settings.other = Settings.factor = table["factor"] = own.factor = factor
+        window = 2 if factor == 1.0 else 20
+        for function in functions:
+            check(make_inputs(), function)
+        check(make_inputs(), block_mask=make_mask(near))
+    key = _trace.identify(functions[1], near, torch.device("cpu")).key
+    settings.other = 3.0
+    assert key is not None and key == _trace.identify(functions[1], near, torch.device("cpu")).key
 
 
 @pytest.mark.parametrize("seq_k", [72, 77])
