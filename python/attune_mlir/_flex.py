@@ -339,15 +339,13 @@ def differentiate(
 
     `learned` are slopes and tensors that functions read. `results` are the result, the logarithm of the sum, and their gradients.
     """
-    out, lse, out_grad, lse_grad = results
+    out, _, _, lse_grad = results
     parts, (*of_parts, of_sinks) = list(arrays.values()), wanted
     query, key, _ = parts
     saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in results))
-    deterministic = _torch.is_deterministic()
-    # Kernels add to those of sinks in no order.
-    is_added = of_sinks and not deterministic and bool(out.numel() and key.numel())
-    sinks_grad = _torch.differentiate_sinks(sinks, out, lse, out_grad, lse_grad, form.layout) if of_sinks and not is_added else None
-    if not out.numel() or not key.numel() or not (any(of_parts) or learned or is_added):
+    deterministic, has_scores = _torch.is_deterministic(), bool(out.numel() and key.numel())
+    is_added, sinks_grad = _torch.differentiate_sinks(of_sinks, has_scores, sinks, *results, form.layout)
+    if not has_scores or not (any(of_parts) or learned or is_added):
         zeros = (torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, of_parts, strict=True))
         return *zeros, sinks_grad, *map(torch.zeros_like, learned)
     if form.blocks is not None:

@@ -170,18 +170,28 @@ torch.library.register_fake("attune::attention", fake, lib=_library)
 
 
 def differentiate_sinks(
-    sinks: Any, out: torch.Tensor, lse: torch.Tensor, out_grad: torch.Tensor, lse_grad: torch.Tensor | None, layout: str
-) -> torch.Tensor:
-    """The gradient of the sinks, which follows from the results: -sum exp(sink - lse) * (out_grad · out - lse_grad), by heads.
+    is_wanted: bool,
+    has_scores: bool,
+    sinks: Any,
+    out: torch.Tensor,
+    lse: torch.Tensor,
+    out_grad: torch.Tensor,
+    lse_grad: torch.Tensor | None,
+    layout: str,
+) -> tuple[bool, torch.Tensor | None]:
+    """Whether kernels are to add up the gradient of the sinks, and where they are not, that gradient if it is wanted.
 
-    What is behind the last one of packed sequences saw no sink, and has an LSE of -inf.
+    Kernels add in no order, and are not launched without scores. The gradient follows from the results, by heads:
+    -sum exp(sink - lse) * (out_grad · out - lse_grad). What is behind the last one of packed sequences saw no sink, and has an LSE of -inf.
     """
+    if not is_wanted or (has_scores and not is_deterministic()):
+        return is_wanted, None
     deltas = (out_grad.float() * out).sum(-1)
     if layout == "bshd":
         deltas = deltas.transpose(1, 2)
     if lse_grad is not None:
         deltas = deltas - lse_grad
-    return -torch.where(lse > -torch.inf, (sinks[:, None] - lse).exp() * deltas, 0).sum((0, 2))
+    return False, -torch.where(lse > -torch.inf, (sinks[:, None] - lse).exp() * deltas, 0).sum((0, 2))
 
 
 def find_gradients(
@@ -204,11 +214,9 @@ def find_gradients(
     Those of `packed` sequences have a batch of 1 in front, but for the numbers that say where they are.
     """
     *of_parts, of_slopes, of_sinks = wanted
-    deterministic = is_deterministic()
-    # Kernels add to those of sinks in no order.
-    is_added = of_sinks and not deterministic and bool(q.numel() and k.numel())
-    sinks_grad = differentiate_sinks(sinks, out, lse, out_grad, lse_grad, options["layout"]) if of_sinks and not is_added else None
-    if not (q.numel() and k.numel()) or not (any(wanted[:4]) or is_added):
+    deterministic, has_scores = is_deterministic(), bool(q.numel() and k.numel())
+    is_added, sinks_grad = differentiate_sinks(of_sinks, has_scores, sinks, out, lse, out_grad, lse_grad, options["layout"])
+    if not has_scores or not (any(wanted[:4]) or is_added):
         parts = zip((q, k, v, alibi_slopes), wanted, strict=False)
         return *(torch.zeros_like(x) if x is not None and is_wanted else None for x, is_wanted in parts), sinks_grad
     known, found = None, None
