@@ -81,13 +81,13 @@ def test_random_problems():
 
 
 def test_one_kernel_for_all_lengths(cache_folder):
-    """A new length or batch size compiles nothing."""
+    """A new length or batch size of a bucket, which has one schedule on every chip, compiles nothing."""
     from attune_mlir import _devices, _store
 
-    inputs = make_inputs(seq_q=5, seq_k=9)
+    inputs = make_inputs(batch=4, seq_q=5, seq_k=9)
     check(*inputs, softcap=3.5)
     before = _store.counts.misses
-    check(*make_inputs(batch=3, seq_q=70, seq_k=1), softcap=3.5)
+    check(*make_inputs(batch=3, seq_q=60, seq_k=1), softcap=3.5)
     assert _store.counts.misses == before
     # In a new process, the disk has it.
     _devices._devices.clear()
