@@ -183,7 +183,8 @@ def attention(
     what cannot be traced or has no gradient; CompileError where there is no kernel for the problem; RuntimeError where
     there is no driver, or a kernel fails.
     """
-    has_functions = not (score_mod is mask_mod is block_mask is None)
+    # PyTorch's compiler does not compare functions with each other.
+    has_functions = score_mod is not None or mask_mod is not None or block_mask is not None
     has_scales = not (q_descale is k_descale is v_descale is k_zero is v_zero is weights is out_dtype is out_descale is None)
     has_scales = has_scales or (out is not None and _frameworks.is_narrow(out))
     if not has_functions and not has_scales and out is None and stream is None and _known.may_repeat():

@@ -124,7 +124,11 @@ def test_compiled():
 
     def call(q, k, v):
         options = {"alibi_slopes": slopes, "sinks": sinks, "softcap": 3.0, "window": (20, -1), "layout": "bhsd"}
-        return attune.attention(q, k, v, score_mod=add_bias, mask_mod=same_document, **options)
+        functions = {
+            "score_mod": lambda *places: add_bias(*places),
+            "mask_mod": lambda *places: same_document(*places),
+        }  # made in the graph
+        return attune.attention(q, k, v, **functions, **options)
 
     inputs = [x.requires_grad_() for x in make_inputs(80)]
     compiled = torch.compile(call, fullgraph=True, backend="aot_eager")
