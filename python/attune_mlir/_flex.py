@@ -316,8 +316,10 @@ def run(
     return out, lse
 
 
-def _read_blocks(form: Form) -> Form:
-    """The same with a mask in place of lists of blocks. What was traced reads it as its last tensor."""
+def read_blocks(form: Form) -> Form:
+    """The same with a mask in place of lists of blocks, if it has some. What was traced reads it as its last tensor."""
+    if form.blocks is None:
+        return form
     rows, columns = form.blocks.BLOCK_SIZE
     states = _masks.to_states(_repeated.read_tables(form.blocks), -(-form.blocks.seq_lengths[1] // columns))
     if form.traced:
@@ -337,7 +339,8 @@ def differentiate(
 ) -> tuple[torch.Tensor | None, ...]:
     """The gradients of query, key, value and sinks that are wanted, and None of others, and those of `learned`, which scores read.
 
-    `learned` are slopes and tensors that functions read. `results` are the result, the logarithm of the sum, and their gradients.
+    `form` is without lists of blocks. `learned` are slopes and tensors that functions read. `results` are the result, the logarithm of
+    the sum, and their gradients.
     """
     out, _, _, lse_grad = results
     parts, (*of_parts, of_sinks) = list(arrays.values()), wanted
@@ -348,8 +351,6 @@ def differentiate(
     if not has_scores or not (any(of_parts) or learned or is_added):
         zeros = (torch.zeros_like(x) if is_wanted else None for x, is_wanted in zip(parts, of_parts, strict=True))
         return *zeros, sinks_grad, *map(torch.zeros_like, learned)
-    if form.blocks is not None:
-        form = _read_blocks(form)
     of_q, of_k, of_v = of_parts
     kind = (of_q, of_k, of_v), deterministic
     kept = {name: x for name, x in vars(saved).items() if x is not None}
@@ -409,9 +410,14 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         if found is None:
             arrays = dict(zip(names, (query, key, value), strict=True))
             found = run(arrays, form, sinks, True, chip, attempt=attempt, has_gradients=True)
-        # What functions read is saved to see that it has not changed.
-        ctx.save_for_backward(query, key, value, sinks, *found, *learned)
-        ctx.rest = names, form, chip, learned
+        tables = [] if form.blocks is None else _repeated.read_tables(form.blocks)
+        form, identity = read_blocks(form), None if tables else attempt.identity
+        # Functions may read other numbers by the time that gradients are asked for.
+        traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, query.device, identity)
+        captures = (capture.tensor for capture in traced.captures)
+        # What gradients read is saved to see that it has not changed.
+        ctx.save_for_backward(query, key, value, sinks, *found, form.alibi_slopes, *tables, *captures)
+        ctx.rest = names, dataclasses.replace(form, traced=traced), chip, learned
         ctx.set_materialize_grads(False)
         return found
 

@@ -145,7 +145,7 @@ def _compute_backward(
 ) -> list[torch.Tensor]:
     # Tensors of their own, for one may be captured twice.
     captures = [x.detach() for x in captures]
-    form = _make_form(alibi_slopes, random, tables, captures, **options)
+    form = _flex.read_blocks(_make_form(alibi_slopes, random, tables, captures, **options))
     arrays = dict(zip(_NAMES, (q, k, v), strict=True))
     of_q, of_k, of_v, of_slopes, of_sinks, *of_captures = wanted
     of_learned = (of_slopes, *of_captures)

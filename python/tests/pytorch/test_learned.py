@@ -172,6 +172,46 @@ def test_changed_in_between(tensors):
         out.sum().backward()
 
 
+def test_changed_tensors_without_gradients(tensors):
+    """Of what functions, slopes and lists of blocks have."""
+    bias, slopes = torch.randn(QUERIES, KEYS), torch.ones(HEADS)
+    out = attune.flex_attention(*tensors, score_mod=lambda s, b, h, m, n: s + bias[m, n])
+    bias.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+    out = attune.attention(*tensors, layout="bhsd", alibi_slopes=slopes, mask_mod=lambda b, h, m, n: m >= n)
+    slopes.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+    mask = create_block_mask(lambda b, h, m, n: m >= n, None, None, QUERIES, KEYS, device="cpu")
+    out = attune.flex_attention(*tensors, block_mask=mask)
+    mask.kv_num_blocks.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+@pytest.mark.parametrize("lists", [False, True])
+def test_numbers_changed_in_between(tensors, lists):
+    """Gradients are those of what functions did, as of functions of a loop that read its variable."""
+    query, *others = tensors
+    expected, outs = 0, []
+    for width in (3, 20):
+
+        def mask(b, h, m, n):
+            return (m - n).abs() < width  # noqa: B023
+
+        if lists:
+            block_mask = create_block_mask(mask, None, None, QUERIES, KEYS, device="cpu")
+            outs.append(attune.flex_attention(*tensors, block_mask=block_mask))
+        else:
+            outs.append(attune.attention(*tensors, layout="bhsd", mask_mod=mask))
+        plain = query.detach().float().requires_grad_()
+        out = compute_eagerly(plain, *(x.detach() for x in others), lambda s, b, h, m, n: s, mask)
+        expected = expected + torch.autograd.grad(out.sum(), plain)[0]
+    found = torch.autograd.grad(sum(out.sum() for out in outs), query)[0]
+    torch.testing.assert_close(found.float(), expected, atol=5e-3, rtol=0.01)
+
+
 def test_no_queries():
     q, k, bias = torch.randn(1, 2, 0, 32).half(), torch.randn(1, 2, 8, 32).half(), torch.randn(2, requires_grad=True)
     attune.flex_attention(q, k, k, score_mod=lambda s, b, h, m, n: s + bias[h]).sum().backward()
