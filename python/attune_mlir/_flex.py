@@ -422,8 +422,9 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         return found
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
+        if torch.is_grad_enabled():
+            raise NotImplementedError("expects first derivatives of attention with functions alone, but got create_graph=True")
         query, key, value, sinks, out, lse, *_ = ctx.saved_tensors
         names, form, chip, learned = ctx.rest
         arrays = dict(zip(names, (query, key, value), strict=True))
@@ -490,6 +491,10 @@ def compute(
         out, lse = _graph.compute_fake(query, key, value, form, sinks, chip)
     elif not torch.compiler.is_compiling():
         _torch.check_tangents(query, key, value, sinks)
+        if _torch.is_transformed():
+            raise NotImplementedError(
+                "expects no functions of scores and masks where torch.func maps or transforms, which has no rule for them"
+            )
         out, lse = _compute(arrays, form, sinks, return_lse, chip)
     elif not _READS_FUNCTIONS:
         out, lse = _compute_apart(arrays, form, sinks, return_lse, chip)

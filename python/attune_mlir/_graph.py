@@ -378,7 +378,7 @@ def compute(
     """What Dynamo reads in place of `_flex.compute`."""
     score_mod, mask_mod, layout = form.score_mod, form.mask_mod, form.layout
     tables, random, options = _read_form(form, chip)
-    score = torch.zeros((), device=query.device)
+    score = torch.zeros((), dtype=torch.float32, device=query.device)
     places = [torch.zeros((), dtype=torch.int32, device=query.device) for _ in range(_NUM_SCALARS - 1)]
     operands = [query, key, value, *(x for x in (form.alibi_slopes, sinks, random) if x is not None), *tables]
 

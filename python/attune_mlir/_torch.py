@@ -95,6 +95,8 @@ def register_autograd(library: Any, name: str, differentiate: Callable[..., Any]
 
     def check_and_run(keys: Any, *arguments: Any, **options: Any) -> Any:
         check_tangents(*arguments)
+        if is_transformed() and records(*arguments):
+            raise NotImplementedError(f"expects no gradients of attune::{name} in transforms of torch.func, which has no rule for them")
         return run(keys, *arguments, **options)
 
     library.impl(name, check_and_run, "Autograd", with_keyset=True)

@@ -89,7 +89,7 @@ def _run(
     """The graph of what a function does with scalars, where each node is in the source, and which ones detach."""
     arguments = [torch.zeros((), dtype=torch.int32, device=device) for _ in range(4)]
     if what == "score_mod":
-        arguments.insert(0, torch.zeros((), device=device))
+        arguments.insert(0, torch.zeros((), dtype=torch.float32, device=device))
     recorder = _Recorder(what)
 
     def call(*scalars: torch.Tensor) -> Any:

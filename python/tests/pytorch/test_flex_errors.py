@@ -80,3 +80,10 @@ def test_options():
     refuse(ValueError, "expects enable_gqa for 2 heads of query and 1 of key, but got enable_gqa=False", inputs=[q, k[:, :1], v[:, :1]])
     refuse(ValueError, "expects scale to be a finite number, but got nan", scale=float("nan"))
     refuse(NotImplementedError, "expects return_aux to ask for lse alone", return_aux=AuxRequest(max_scores=True))
+
+
+@pytest.mark.parametrize("transform", [torch.func.vmap, lambda function: torch.func.grad(lambda x: function(x).sum())])
+def test_transforms(transform):
+    q, k, v = make_inputs()
+    with pytest.raises(NotImplementedError, match="expects no functions of scores and masks where torch.func maps or transforms"):
+        transform(lambda q: attune.flex_attention(q, k, v, lambda s, b, h, m, n: s * 2))(q[None] if transform is torch.func.vmap else q)

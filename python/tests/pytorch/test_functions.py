@@ -118,6 +118,17 @@ def test_places():
         attune.attention(*inputs, score_mod=add_bias, out=out)
 
 
+def test_default_dtype():
+    """Scores are float32 whatever PyTorch makes of numbers."""
+    inputs = make_inputs(80)
+    expected = attune.attention(*inputs, score_mod=lambda s, b, h, m, n: s * 0.25 + 1.0, layout="bhsd")
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert torch.equal(attune.attention(*inputs, score_mod=lambda s, b, h, m, n: s * 0.25 + 1.0, layout="bhsd"), expected)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_compiled():
     torch._dynamo.reset()
     slopes, sinks = torch.tensor([0.5, 0.25]), torch.tensor([0.5, -1.0])

@@ -108,6 +108,8 @@ def test_what_only_plain_calls_have():
         attune.merge([part.requires_grad_()], [lse], out=torch.empty_like(part))
     with pytest.raises(NotImplementedError, match="expects caches, and operands of 8 bits or with scales, without gradients"):
         torch.ops.attune.decode(q.requires_grad_(), cache, cache, None, None, None, None, None, None, None)
+    with pytest.raises(NotImplementedError, match="expects no gradients of attune::decode in transforms of torch.func"):
+        torch.func.grad(lambda q: attune.decode(q, cache, cache).sum())(q.detach())
 
 
 def merge_plainly(outputs, lses):
