@@ -83,7 +83,8 @@ def check_options(
     for name, number in (("softcap", softcap), ("scale", scale)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, numbers.Real)):
             raise TypeError(f"expects {name} to be a number, but got {_frameworks.describe_type(number)}")
-        if number is not None and not math.isfinite(number):
+        # PyTorch's compiler, for which they may be unknown numbers, cannot read math.isfinite. NaN is refused, too.
+        if number is not None and not abs(number) < math.inf:
             raise ValueError(f"expects {name} to be finite, but got {number}")
     if softcap is not None and softcap <= 0:
         raise ValueError(f"expects softcap to be above 0, or None for no bound, but got {softcap}")

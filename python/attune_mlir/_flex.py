@@ -185,7 +185,7 @@ def check_functions(score_mod: Any, mask_mod: Any, block_mask: Any) -> None:
 
 def _check_calls(score_mod: Any, block_mask: Any, scale: Any, return_aux: Any) -> None:
     check_functions(score_mod, None, block_mask)
-    if scale is not None and not (isinstance(scale, (int, float)) and math.isfinite(scale)):
+    if scale is not None and not (isinstance(scale, (int, float)) and abs(scale) < math.inf):
         raise ValueError(f"expects scale to be a finite number, but got {scale!r}")
     if getattr(return_aux, "max_scores", False):
         raise NotImplementedError("expects return_aux to ask for lse alone, but got max_scores, which no kernel returns")

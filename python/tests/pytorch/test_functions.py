@@ -149,6 +149,21 @@ def test_compiled():
         close(one, other.float())
 
 
+def test_compiled_with_numbers_that_change():
+    """Sides of windows, caps and scales that PyTorch's compiler does not know."""
+
+    def attend(q, k, v, side, cap, scale):
+        options = {"softcap": cap, "scale": scale, "layout": "bhsd"}
+        plain = attune.attention(q, k, v, window=(side, 0), **options)
+        return plain + attune.attention(q, k, v, score_mod=add_bias, **options) + attune.flex_attention(q, k, v, scale=scale)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(attend, fullgraph=True, dynamic=True, backend="eager")
+    inputs = make_inputs(80)
+    for numbers in ((5, 20.0, 0.1), (7, 10.0, 0.2), (9, 5.0, 0.3)):
+        close(compiled(*inputs, *numbers), attend(*inputs, *numbers).float())
+
+
 def test_what_cannot_be():
     inputs = make_inputs(80)
     mask = make_mask(same_document, 80)
