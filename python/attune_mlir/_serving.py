@@ -522,7 +522,8 @@ def _attempt(
 
 def _name_options(options: tuple[Any, ...], own: tuple[Any, ...]) -> dict[str, Any]:
     """As PyTorch's operators have them."""
-    causal, window, softcap, scale, return_lse, _, chip, *_ = options
+    causal, window, softcap, scale, return_lse, layout, chip, *_ = options
+    window, softcap, scale = _attention.check_options(window, softcap, scale, layout)
     latent, batch_invariant, weights, out_dtype = own
     return {
         "causal": bool(causal),

@@ -578,8 +578,12 @@ def call(recorder: Recorder, tensors: tuple[Any, ...], options: dict[str, Any], 
         raise ValueError(NO_PLACES)
     if is_recorded and "return_lse" in options:
         options["return_lse"] = True
+    window = options["window"]
     if not is_here:
-        options["window"] = None if options["window"] is None else list(options["window"])
+        checked = _attention.check_options(window, options["softcap"], options["scale"], options["layout"])
+        window, options["softcap"], options["scale"] = checked
+    # Gradients are found later, when a list may have other sides.
+    options["window"] = list(window) if isinstance(window, (tuple, list)) else window
     return recorder.run(tensors, options, is_here=is_here, is_recorded=is_recorded)
 
 

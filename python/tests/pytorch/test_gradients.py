@@ -271,6 +271,28 @@ def test_refused():
         grad.sum().backward()
 
 
+def test_windows_of_lists():
+    """They may have other sides by the time that gradients are asked for."""
+    tensors, starts = make_tensors(batch=1, seq_q=21, seq_k=21), torch.tensor([0, 21], dtype=torch.int32)
+    for call in (attune.attention, lambda q, k, v, **options: attune.varlen(q[0], k[0], v[0], starts, starts, **options)):
+        window = [3, 0]
+        out = call(*tensors, window=window)
+        window[0] = 0
+        found = torch.autograd.grad(out.sum(), tensors)
+        for one, other in zip(found, torch.autograd.grad(call(*tensors, window=(3, 0)).sum(), tensors), strict=True):
+            assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("watch", [lambda: torch.autocast("cpu", torch.bfloat16), torch.no_grad], ids=["autocast", "plain"])
+def test_options_where_pytorch_looks_on(watch):
+    tensors, starts = make_tensors(seq_q=5, seq_k=5), torch.tensor([0, 5], dtype=torch.int32)
+    for name, value in (("window", 3), ("window", (1.5, 2)), ("scale", "1"), ("softcap", torch.tensor(3.0))):
+        with watch(), pytest.raises(TypeError, match=f"expects {name} to be"):
+            attune.attention(*tensors, **{name: value})
+        with watch(), pytest.raises(TypeError, match=f"expects {name} to be"):
+            attune.varlen(*(x[0] for x in tensors), starts, starts, **{name: value})
+
+
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:FutureWarning")  # of PyTorch by itself
 def test_no_forward_mode():
     """Results would lose these derivatives, in calls that are known and of operators as well."""
