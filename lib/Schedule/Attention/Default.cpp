@@ -117,8 +117,10 @@ static AttentionAttr handOutTiles(const AttentionProblem &problem,
     return buffered;
   wanted.oInShared = schedule::OutputPath::Registers;
   AttentionAttr direct = wanted.getAttr(target.getContext());
-  // Nor do large ones by the counter alone, unless they are long.
-  if ((problem.isMasked || problem.meanKeys >= kLongKeys) &&
+  // Nor do large ones by the counter alone, unless they are long, or packed
+  // sequences differ in length.
+  if ((problem.isMasked || problem.hasPackedQueries ||
+       problem.meanKeys >= kLongKeys) &&
       fits(problem, direct, target))
     return direct;
   return inOneGrid;
@@ -213,17 +215,21 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
 /// Two groups in ping-pong, of rows that keep the matrix unit busy for longer
 /// than a warp needs to issue their products: with the last values late. By
 /// what an H200 was fastest with when hot (docs/measurements/Forward.md), and
-/// without what then spills a register or two.
+/// without what then spills many registers.
 static AttentionAttr multiplyLate(const AttentionProblem &problem,
                                   AttentionAttr schedule, TargetAttr target) {
   constexpr int64_t kLate = 32, kBlock = 128, kColumns = 128, kOddColumns = 112,
-                    kEvenColumns = 96;
+                    kEvenColumns = 96, kFewColumns = 80;
   int64_t columns = problem.headDimV;
   bool isFaster = columns > kSmallHeadDim && columns <= kColumns &&
                   (problem.isMasked ? problem.headDimQK <= kColumns
                                     : problem.meanKeys > kShortKeys);
+  // Computed ends of what a row sees take registers.
+  bool computesEnds = problem.isMasked &&
+                      (problem.hasDynamicLength || problem.hasPackedQueries);
+  bool isOdd = columns > kFewColumns && columns <= kOddColumns;
   bool spills =
-      problem.hasScore || problem.hasPackedQueries ||
+      problem.hasScore || (computesEnds && problem.hasWindow) ||
       (!problem.isMasked && columns > kEvenColumns && columns <= kOddColumns);
   bool isHalf = problem.elementType.getIntOrFloatBitWidth() == 16 &&
                 problem.getKeyType() == problem.elementType &&
@@ -233,6 +239,14 @@ static AttentionAttr multiplyLate(const AttentionProblem &problem,
     return schedule;
   SmallVector<int64_t> values(schedule.getValues());
   values[AttentionAttr::lateKeys] = kLate;
+  // What was chosen because of these ends may be rescaled seldom.
+  values[AttentionAttr::overlap] = static_cast<int64_t>(Overlap::PingPong);
+  values[AttentionAttr::rescale] = values[AttentionAttr::rescaleLate] = 0;
+  if (problem.hasPackedQueries && problem.isMasked)
+    values[AttentionAttr::qStages] = 1;
+  if (computesEnds && isOdd)
+    values[AttentionAttr::oInShared] =
+        static_cast<int64_t>(schedule::OutputPath::Registers);
   auto late = AttentionAttr::get(target.getContext(), values);
   return fits(problem, late, target) ? late : schedule;
 }
@@ -439,6 +453,8 @@ static AttentionAttr selectInvariant(AttentionProblem problem,
     return schedule;
   SmallVector<int64_t> values(schedule.getValues());
   values[AttentionAttr::rescale] = values[AttentionAttr::rescaleLate] = 0;
+  if (problem.hasPackedQueries && problem.isMasked)
+    values[AttentionAttr::qStages] = 1;
   return AttentionAttr::get(target.getContext(), values);
 }
 

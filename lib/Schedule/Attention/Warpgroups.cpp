@@ -46,7 +46,7 @@ AttentionSchedule attune::makeGroups(const AttentionProblem &problem,
 void attune::handOut(const AttentionProblem &problem,
                      AttentionSchedule &wanted) {
   wanted.qStages = 2;
-  if (!problem.isMasked)
+  if (!problem.isMasked && !problem.hasPackedQueries)
     wanted.tileOrder = schedule::TileOrder::Ascending;
   wanted.persistent = schedule::Persistent::Dynamic;
 }
