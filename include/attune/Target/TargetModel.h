@@ -192,6 +192,10 @@ public:
   virtual mlir::Value emitLoad(mlir::OpBuilder &builder, mlir::Location loc,
                                const TileLoad &load) const;
 
+  /// Whether the chip adds runs of 16 bytes of f32 to memory at once
+  /// (tile.add_run).
+  virtual bool addsRuns() const { return false; }
+
   /// An i1: whether `condition`, an i1, holds in any lane of the warp.
   virtual mlir::Value emitAny(mlir::OpBuilder &builder, mlir::Location loc,
                               tile::TargetAttr target,

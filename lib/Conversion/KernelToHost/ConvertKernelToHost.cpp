@@ -239,6 +239,28 @@ static uint32_t getFlags(LLVM::AtomicOrdering ordering,
   }
 }
 
+/// Adds the elements of a vector one by one, each of which is atomic, and not
+/// all together.
+static void addElements(LLVM::AtomicRMWOp atomic) {
+  auto type = dyn_cast<VectorType>(atomic.getVal().getType());
+  if (!type)
+    return;
+  OpBuilder b(atomic);
+  Location loc = atomic.getLoc();
+  Type element = type.getElementType();
+  for (int32_t i : llvm::seq(static_cast<int32_t>(type.getNumElements()))) {
+    Value number = LLVM::ConstantOp::create(b, loc, b.getI32IntegerAttr(i));
+    Value part =
+        LLVM::ExtractElementOp::create(b, loc, atomic.getVal(), number);
+    Value place =
+        LLVM::GEPOp::create(b, loc, atomic.getPtr().getType(), element,
+                            atomic.getPtr(), ArrayRef<LLVM::GEPArg>{i});
+    LLVM::AtomicRMWOp::create(b, loc, atomic.getBinOp(), place, part,
+                              atomic.getOrdering());
+  }
+  atomic.erase();
+}
+
 bool ConvertKernelToHost::convertAccess(Operation *op, HostRewriter &rewriter) {
   // They are aligned to 1 so that the CPU allows those that were reported.
   return TypeSwitch<Operation *, bool>(op)
@@ -267,6 +289,7 @@ bool ConvertKernelToHost::convertAccess(Operation *op, HostRewriter &rewriter) {
                     kHostAccessWrite |
                         getFlags(atomic.getOrdering(), atomic.getSyncscope()),
                     rewriter);
+        addElements(atomic);
         return true;
       })
       .Case([&](LLVM::FenceOp fence) {

@@ -126,6 +126,30 @@ private:
   StringRef scope;
 };
 
+/// A run is one operation on a vector, which nobody looks at either.
+struct AddRunPattern : ConvertOpToLLVMPattern<tile::AddRunOp> {
+  AddRunPattern(const LLVMTypeConverter &converter, StringRef scope)
+      : ConvertOpToLLVMPattern(converter), scope(scope) {}
+
+  LogicalResult
+  matchAndRewrite(tile::AddRunOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Value place =
+        getStridedElementPtr(rewriter, op.getLoc(), op.getBuffer().getType(),
+                             adaptor.getBuffer(), adaptor.getIndex());
+    VectorType type = op.getRun().getType();
+    int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+    rewriter.replaceOpWithNewOp<LLVM::AtomicRMWOp>(
+        op, LLVM::AtomicBinOp::fadd, place, adaptor.getRun(),
+        LLVM::AtomicOrdering::monotonic, scope,
+        /*alignment=*/static_cast<unsigned>(bytes));
+    return success();
+  }
+
+private:
+  StringRef scope;
+};
+
 /// A type of the target's own is seen as what it is in LLVM dialect.
 struct CastPattern : OpConversionPattern<UnrealizedConversionCastOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -257,6 +281,7 @@ LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model,
   patterns.add<DynamicSharedMemoryPattern>(converter, kTargetBenefit);
   patterns.add<CastPattern>(converter, context);
   patterns.add<AddPattern>(converter, model.getDeviceScope(), kTargetBenefit);
+  patterns.add<AddRunPattern>(converter, model.getDeviceScope());
   populateExpandFloat8Patterns(patterns, kGeneralBenefit);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(

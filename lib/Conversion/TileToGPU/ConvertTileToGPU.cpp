@@ -161,12 +161,14 @@ static LogicalResult convertKernel(gpu::GPUFuncOp kernel,
   populateRowPatterns(converter, patterns, context);
   populateSharedTilePatterns(converter, patterns, context);
   populateSwapColumnsPatterns(converter, patterns, context);
+  populateByThreadsPatterns(converter, patterns, context);
   populateSharedMemoryPatterns(converter, patterns, context);
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   target.addIllegalDialect<tile::TileDialect>();
   // Its programs ask it for their warps.
   target.addLegalOp<tile::SpecializeOp>();
+  target.addLegalOp<tile::AddRunOp>();
   target.addLegalDialect<
       arith::ArithDialect, gpu::GPUDialect, math::MathDialect,
       memref::MemRefDialect, vector::VectorDialect, LLVM::LLVMDialect,

@@ -405,7 +405,22 @@ LogicalResult attune::checkPlace(Operation *op, std::optional<int64_t> offset) {
                               "tile-allocate-shared first";
 }
 
+/// That each element of what lies by threads is one thread's.
+static LogicalResult checkByThreads(Operation *op, tile::TileType type) {
+  tile::LayoutAttr layout = type.getRegisterLayout();
+  for (ArrayRef<tile::Mode> modes : {layout.getLanes(), layout.getWarps()})
+    if (llvm::any_of(modes,
+                     [](const tile::Mode &mode) { return mode.stride == 0; }))
+      return op->emitOpError()
+             << "expects a tile of which each element is one thread's with "
+                "'by_threads', but got "
+             << type;
+  return success();
+}
+
 static LogicalResult checkLoad(tile::LoadOp op) {
+  if (op.getByThreads())
+    return checkByThreads(op, op.getResult().getType());
   if (!op.getSource().getDefiningOp<tile::InterleavedOp>())
     return success();
   return op.emitOpError() << "expects a tile of interleaved buffers to go "
@@ -529,6 +544,11 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
                   tile::ArriveClusterOp, tile::WaitClusterOp>(
                 [&](auto wait) { return checkBarriers(wait, context); })
             .Case([](tile::LoadOp load) { return checkLoad(load); })
+            .Case([](tile::StoreOp store) {
+              return store.getByThreads()
+                         ? checkByThreads(store, store.getValue().getType())
+                         : success();
+            })
             .Case([](tile::DeinterleaveOp op) { return checkParts(op); })
             .Case([](tile::ReduceOp reduce) { return checkReduce(reduce); })
             .Case([](tile::AnyOp any) { return checkAny(any); })

@@ -169,6 +169,9 @@ void populateSharedTilePatterns(mlir::TypeConverter &converter,
 void populateSwapColumnsPatterns(mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns,
                                  const KernelContext &context);
+void populateByThreadsPatterns(mlir::TypeConverter &converter,
+                               mlir::RewritePatternSet &patterns,
+                               const KernelContext &context);
 void populateSharedMemoryPatterns(mlir::TypeConverter &converter,
                                   mlir::RewritePatternSet &patterns,
                                   const KernelContext &context);

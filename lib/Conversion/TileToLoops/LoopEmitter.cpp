@@ -168,32 +168,38 @@ static SmallVector<Value> add(ImplicitLocOpBuilder &builder, ValueRange base,
 
 void LoopEmitter::emitLoad(tile::LoadOp op) {
   Value result = define(op.getResult());
-  forEach(op.getResult().getType().getShape(), [&](ValueRange indices) {
+  tile::TileType type = op.getResult().getType();
+  forEach(type.getShape(), [&](ValueRange indices) {
+    SmallVector<Value> place =
+        op.getByThreads()
+            ? findByThreads(type, indices)
+            : asPlace(indices, op.getSource().getType().getRank());
     auto [source, position] =
-        locate(op.getSource(),
-               add(builder, op.getIndices(),
-                   asPlace(indices, op.getSource().getType().getRank())));
+        locate(op.getSource(), add(builder, op.getIndices(), place));
     store(loadOrZero(source, position, op.getInBounds()), result, indices);
   });
 }
 
 void LoopEmitter::emitStore(Value tile, Value view, ValueRange first,
-                            bool accumulate) {
+                            bool accumulate, bool byThreads) {
   Value value = read(tile);
-  forEach(
-      cast<tile::TileType>(tile.getType()).getShape(), [&](ValueRange indices) {
-        auto [target, position] = locate(view, add(builder, first, indices));
-        auto branch = scf::IfOp::create(builder, isInside(target, position),
-                                        /*withElseRegion=*/false);
-        OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPointToStart(branch.thenBlock());
-        Value element = load(value, indices);
-        if (accumulate)
-          memref::AtomicRMWOp::create(builder, arith::AtomicRMWKind::addf,
-                                      element, target, position);
-        else
-          store(element, target, position);
-      });
+  auto type = cast<tile::TileType>(tile.getType());
+  forEach(type.getShape(), [&](ValueRange indices) {
+    SmallVector<Value> place(indices);
+    if (byThreads)
+      place = findByThreads(type, indices);
+    auto [target, position] = locate(view, add(builder, first, place));
+    auto branch = scf::IfOp::create(builder, isInside(target, position),
+                                    /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Value element = load(value, indices);
+    if (accumulate)
+      memref::AtomicRMWOp::create(builder, arith::AtomicRMWKind::addf, element,
+                                  target, position);
+    else
+      store(element, target, position);
+  });
 }
 
 Value LoopEmitter::getSlot(Value channel, Value element) {
@@ -480,7 +486,7 @@ void LoopEmitter::emitWithoutRules(Operation *op) {
       .Case([&](tile::LoadOp op) { emitLoad(op); })
       .Case([&](tile::StoreOp op) {
         emitStore(op.getValue(), op.getDestination(), op.getIndices(),
-                  op.getAccumulate());
+                  op.getAccumulate(), op.getByThreads());
       })
       // Done at once, so that nobody waits for it.
       .Case([&](tile::StoreAsyncOp op) {

@@ -63,7 +63,11 @@ private:
   void emitLoad(tile::LoadOp op);
   /// Of a tile in registers or in shared memory.
   void emitStore(mlir::Value tile, mlir::Value view, mlir::ValueRange first,
-                 bool accumulate);
+                 bool accumulate, bool byThreads = false);
+  /// Row and column, from the first ones on, where an element of a tile is that
+  /// lies by threads.
+  llvm::SmallVector<mlir::Value> findByThreads(tile::TileType type,
+                                               mlir::ValueRange indices);
   void emitChannel(tile::ChannelOp op);
   void emitPut(tile::PutOp op);
   void emitPutTile(tile::PutTileOp op);

@@ -180,3 +180,47 @@ LogicalResult LoopEmitter::emitReduce(tile::ReduceOp op) {
 
 template LogicalResult LoopEmitter::emitMultiply(tile::MmaOp op);
 template LogicalResult LoopEmitter::emitMultiply(tile::MmaAsyncOp op);
+
+SmallVector<Value> LoopEmitter::findByThreads(tile::TileType type,
+                                              ValueRange indices) {
+  int64_t columns = type.getShape()[1];
+  // Without a layout, as one thread would.
+  if (!type.getLayout())
+    return SmallVector<Value>(indices);
+  tile::LayoutAttr layout = type.getRegisterLayout();
+  auto times = [&](Value number, int64_t factor) -> Value {
+    return arith::MulIOp::create(builder, number, index(factor));
+  };
+  auto plus = [&](Value left, Value right) -> Value {
+    return arith::AddIOp::create(builder, left, right);
+  };
+  auto divide = [&](Value number, int64_t by) -> Value {
+    return arith::DivUIOp::create(builder, number, index(by));
+  };
+  auto modulo = [&](Value number, int64_t by) -> Value {
+    return arith::RemUIOp::create(builder, number, index(by));
+  };
+  // The digits of a number whose modes give the coordinates.
+  auto find = [&](ArrayRef<tile::Mode> modes) {
+    Value number = index(0);
+    int64_t below = 1;
+    for (const tile::Mode &mode : modes) {
+      if (mode.stride)
+        number = plus(
+            number,
+            times(modulo(divide(indices[mode.dim], mode.stride), mode.extent),
+                  below));
+      below *= mode.extent;
+    }
+    return number;
+  };
+  int64_t run = layout.getRunByThreads(
+              type.getElementType().getIntOrFloatBitWidth() / 8),
+          registers = layout.getNumRegisters(), lanes = layout.getNumLanes();
+  Value reg = find(layout.getRegisters());
+  Value place = times(find(layout.getWarps()), registers * lanes);
+  place = plus(place, times(divide(reg, run), lanes * run));
+  place = plus(place, times(find(layout.getLanes()), run));
+  place = plus(place, modulo(reg, run));
+  return {divide(place, columns), modulo(place, columns)};
+}

@@ -28,4 +28,12 @@ gpu.module @kernels {
     memref.store %1, %m[%i] : memref<8xi32>
     gpu.return
   }
+
+  // Neighbours are added by one operation, whose place is a multiple of its bytes.
+  // CHECK-LABEL: llvm.func @run
+  // CHECK: llvm.atomicrmw fadd %{{.+}}, %{{.+}} syncscope("device") monotonic {alignment = 16 : i64} : !llvm.ptr, vector<4xf32>
+  gpu.func @run(%m: memref<8xf32>, %x: vector<4xf32>, %i: index) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    tile.add_run %x, %m[%i] : vector<4xf32>, memref<8xf32>
+    gpu.return
+  }
 }

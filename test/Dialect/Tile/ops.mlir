@@ -19,6 +19,8 @@ func.func @memory(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index) {
   %b = tile.load %m[%i, %i] in_bounds {note} : memref<?x64xf16> -> !regs
   // CHECK: tile.store %[[A]], %[[M]][%[[I]], %[[I]]] : <32x64xf16, registers>, memref<?x64xf16>
   tile.store %a, %m[%i, %i] : !regs, memref<?x64xf16>
+  // CHECK: tile.store %[[A]], %[[M]][%[[I]], %[[I]]] accumulate by_threads : <32x64xf16, registers>, memref<?x64xf16>
+  tile.store %a, %m[%i, %i] accumulate by_threads : !regs, memref<?x64xf16>
   // CHECK: tile.store %[[A]], %[[M]][%[[I]], %[[I]]] role "other" : <32x64xf16, registers>, memref<?x64xf16>
   tile.store %a, %m[%i, %i] role "other" : !regs, memref<?x64xf16>
   %zero = arith.constant 0.0 : f16

@@ -311,6 +311,11 @@ std::optional<LayoutAttr> LayoutAttr::interleave(int64_t dim, int64_t block,
   return getNormal(getContext(), registers, lanes, warps);
 }
 
+int64_t LayoutAttr::getRunByThreads(int64_t elementBytes) const {
+  constexpr int64_t kRunBytes = 16;
+  return std::gcd(kRunBytes / elementBytes, getNumRegisters());
+}
+
 LayoutAttr LayoutAttr::withRegisterModes(ArrayRef<Mode> modes) const {
   SmallVector<Mode> registers(getRegisters());
   registers.append(modes.begin(), modes.end());
@@ -402,6 +407,17 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 //===----------------------------------------------------------------------===//
 // MmaAtomAttr, TargetAttr
 //===----------------------------------------------------------------------===//
+
+LayoutAttr MmaAtomAttr::getAccLayout(ArrayRef<int64_t> shape, int64_t alongRows,
+                                     int64_t alongColumns,
+                                     int64_t replicas) const {
+  int64_t rows = shape[0] / alongRows, columns = shape[1] / alongColumns;
+  return getAcc()
+      .withRegisterModes(
+          {{columns / getN(), 1, getN()}, {rows / getM(), 0, getM()}})
+      .withWarpModes(
+          {{alongRows, 0, rows}, {alongColumns, 1, columns}, {replicas, 0, 0}});
+}
 
 bool MmaAtomAttr::isPaired() const {
   ArrayRef<Mode> registers = getLhs().getRegisters();

@@ -34,6 +34,21 @@ static LogicalResult verifySameShape(Operation *op, StringRef leftName,
                            << right;
 }
 
+/// That what lies by threads has whole rows of a buffer.
+static LogicalResult verifyByThreads(Operation *op, TileType tile,
+                                     MemRefType buffer) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (tile.getRank() == 2 && buffer.getRank() == 2 &&
+      buffer.getDimSize(1) == tile.getShape()[1] &&
+      succeeded(buffer.getStridesAndOffset(strides, offset)) &&
+      strides[1] == 1 && strides[0] == tile.getShape()[1])
+    return success();
+  return op->emitOpError() << "expects contiguous rows of the tile's columns "
+                              "with 'by_threads', but got "
+                           << buffer << " for " << tile;
+}
+
 LogicalResult LoadOp::verify() {
   // What goes through shared memory comes from rows.
   TileType type = getResult().getType();
@@ -47,6 +62,11 @@ LogicalResult LoadOp::verify() {
                          << " and " << getIndices().size();
   if (getReadOnce() && !getStages())
     return emitOpError() << "expects 'stages' with 'read_once'";
+  if (getByThreads() && getStages())
+    return emitOpError() << "expects no 'stages' with 'by_threads'";
+  if (getByThreads() &&
+      failed(verifyByThreads(*this, type, getSource().getType())))
+    return failure();
   // What becomes of it.
   if (getStages() &&
       failed(ChannelType::verify([&] { return emitOpError(); },
@@ -72,6 +92,12 @@ LogicalResult StoreOp::verify() {
   if (getAccumulate() && getPath() == StorePath::OperandSlot)
     return emitOpError() << "expects no path '" << stringifyStorePath(getPath())
                          << "' with 'accumulate'";
+  if (getByThreads() && getPath() != StorePath::Direct)
+    return emitOpError() << "expects no path '" << stringifyStorePath(getPath())
+                         << "' with 'by_threads'";
+  if (getByThreads() && failed(verifyByThreads(*this, getValue().getType(),
+                                               getDestination().getType())))
+    return failure();
   Type element = getValue().getType().getElementType();
   if (element.isInteger() &&
       (getAccumulate() || getPath() != StorePath::Direct))

@@ -59,8 +59,7 @@ struct Distribution {
 
   /// Operands repeat along their second dimension first, then along the other.
   LayoutAttr getAcc(ArrayRef<int64_t> shape) const {
-    return repeat(atom.getAcc(), shape, {atom.getM(), atom.getN()},
-                  {shape[0] / alongM, shape[1] / alongN});
+    return atom.getAccLayout(shape, alongM, alongN, replicas);
   }
   /// Of a lhs in registers, which is not transposed.
   LayoutAttr getLhs(ArrayRef<int64_t> shape) const {
@@ -430,7 +429,7 @@ LogicalResult TileAssignLayouts::finish(StoreOp store) {
   MemRefType destination = store.getDestination().getType();
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (type.getRank() != 2 || !type.getLayout() ||
+  if (store.getByThreads() || type.getRank() != 2 || !type.getLayout() ||
       failed(destination.getStridesAndOffset(strides, offset)) ||
       strides.back() != 1)
     return success();

@@ -30,6 +30,10 @@ struct FoldIntoProducerPattern : OpRewritePattern<ConvertLayoutOp> {
       return rewriter.notifyMatchFailure(op, "another kind of producer");
     if (!producer->hasOneUse())
       return rewriter.notifyMatchFailure(op, "the producer has other users");
+    // What lies by threads was written in one layout.
+    if constexpr (std::is_same_v<ProducerOp, LoadOp>)
+      if (producer.getByThreads())
+        return rewriter.notifyMatchFailure(op, "the tile lies by threads");
     Operation *copy = rewriter.clone(*producer);
     // A producer stays where it is: memory may change between it and its use.
     rewriter.moveOpAfter(copy, producer);

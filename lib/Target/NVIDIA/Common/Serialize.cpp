@@ -37,6 +37,9 @@ static constexpr StringLiteral kMultiplyWide = "mul.wide.u32 $0, $1, $2;",
 static constexpr StringLiteral
     kCopyNeighbours = "cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;",
     kCopyAllNeighbours = "cp.async.cg.shared.global.L2::128B [$0], [$1], 16;";
+/// PTX ISA, "red", since 8.1.
+static constexpr StringLiteral kAddRun =
+    "red.relaxed.gpu.global.add.v4.f32 [$0+$1], {$2, $3, $4, $5};";
 
 unsigned nvidia::getCapability(StringRef chip) {
   unsigned capability;
@@ -259,6 +262,36 @@ static void fetchNeighbours(llvm::Module &module) {
   }
 }
 
+/// Adds runs of four elements to memory by one instruction, which LLVM does not
+/// know. Runs of a thread have places that differ by constants.
+static void addRuns(llvm::Module &module) {
+  SmallVector<llvm::AtomicRMWInst *> adds;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *add = dyn_cast<llvm::AtomicRMWInst>(&instruction);
+          add && add->getType()->isVectorTy())
+        adds.push_back(add);
+  const llvm::DataLayout &layout = module.getDataLayout();
+  for (llvm::AtomicRMWInst *add : adds) {
+    llvm::IRBuilder<> b(add);
+    llvm::Value *place = add->getPointerOperand();
+    llvm::APInt offset(layout.getIndexTypeSizeInBits(place->getType()), 0);
+    llvm::Value *base = place->stripAndAccumulateConstantOffsets(
+        layout, offset, /*AllowNonInbounds=*/true);
+    SmallVector<llvm::Value *> operands{base, b.getInt(offset)};
+    for (unsigned i : llvm::seq(4U))
+      operands.push_back(b.CreateExtractElement(add->getValOperand(), i));
+    SmallVector<llvm::Type *> types;
+    for (llvm::Value *operand : operands)
+      types.push_back(operand->getType());
+    auto *type = llvm::FunctionType::get(b.getVoidTy(), types, false);
+    b.CreateCall(llvm::InlineAsm::get(type, kAddRun, "l,n,f,f,f,f,~{memory}",
+                                      /*hasSideEffects=*/true),
+                 operands);
+    add->eraseFromParent();
+  }
+}
+
 namespace {
 class PTXEmitter : public AssemblyEmitter<NVVM::SerializeGPUModuleBase> {
 public:
@@ -272,6 +305,7 @@ private:
   LogicalResult optimizeModule(llvm::Module &llvmModule, int level) override;
   FailureOr<SmallVector<char, 0>>
   moduleToObject(llvm::Module &llvmModule) override {
+    addRuns(llvmModule);
     widenComparisons(llvmModule);
     maskAndTurn(llvmModule);
     // The first chip whose oldest PTX version has it.
@@ -334,8 +368,11 @@ static StringRef getFeatures(gpu::GPUModuleOp module, StringRef chip) {
     return "";
   StringRef features = "";
   module.walk([&](Operation *op) {
-    if (isa<NVVM::ConvertF8x2ToF16x2Op, NVVM::ConvertF32x2ToF8x2Op>(op) &&
-        capability < kHopper)
+    auto add = dyn_cast<LLVM::AtomicRMWOp>(op);
+    bool isRun = add && isa<VectorType>(add.getVal().getType());
+    if (isRun ||
+        (isa<NVVM::ConvertF8x2ToF16x2Op, NVVM::ConvertF32x2ToF8x2Op>(op) &&
+         capability < kHopper))
       features = "+ptx81";
     auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
     if (!call || !call.getIntrin().starts_with("llvm.nvvm.mma.m16n8k32."))

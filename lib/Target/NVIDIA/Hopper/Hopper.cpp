@@ -27,6 +27,8 @@ public:
     Value word = nvidia::reduceToUniform(b, loc, nvidia::toI32(b, loc, value));
     return arith::IndexCastOp::create(b, loc, b.getIndexType(), word);
   }
+  /// PTX ISA 9.7.13.7, red.vec.
+  bool addsRuns() const override { return true; }
   /// PTX ISA 9.7.13.13, griddepcontrol.
   bool startsEarly() const override { return true; }
   void emitWaitForPredecessor(OpBuilder &builder, Location loc) const override {

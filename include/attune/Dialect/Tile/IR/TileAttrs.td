@@ -128,6 +128,8 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
     int64_t getNumWarps() const;
     /// Coordinate offsets contributed by one register (static part).
     ::llvm::SmallVector<int64_t, 2> getRegisterCoordinates(int64_t reg, int64_t rank) const;
+    /// How many neighbouring registers of elements of so many bytes are one run of memory where tiles lie by threads.
+    int64_t getRunByThreads(int64_t elementBytes) const;
     /// Extents of the smallest rectangle that holds every element, for `rank` dimensions.
     ::llvm::SmallVector<int64_t, 2> getShape(int64_t rank) const;
     /// The layout of a tile with dimension `dim` removed: its modes are dropped
@@ -277,6 +279,10 @@ def Tile_MmaAtomAttr : Tile_Attr<"MmaAtom", "mma_atom"> {
     /// Warps that issue it together.
     int64_t getWarps() const { return getAcc().getNumWarps(); }
     MmaScope getScope() const { return getWarps() == 1 ? MmaScope::Warp : MmaScope::Warpgroup; }
+    /// The layout of a result of that shape, of which so many scopes have rows, and columns, each; each part is that of
+    /// `replicas` scopes.
+    LayoutAttr getAccLayout(::llvm::ArrayRef<int64_t> shape, int64_t alongRows, int64_t alongColumns,
+                            int64_t replicas = 1) const;
     /// Whether rows of `rhs` are paired where `lhs` is in registers.
     bool isPaired() const;
     /// Whether `rhs` is read from shared memory by columns alone: an atom of several warps for elements of 8 bits.

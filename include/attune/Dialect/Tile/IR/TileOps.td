@@ -30,15 +30,19 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
     lets the tile go through a ring of so many slots in shared memory; with `read_once` it is read into
     registers from there as soon as it has come, and its slot is free. `role` and `eviction` are those of the `tile.put` it becomes.
 
-    **Errors**: element types or ranks differ; `read_once` without `stages`; `stages` of a tile of a 1-D buffer.
+    With `by_threads`, the tile is read from where a `tile.store` `by_threads` has stored one of the same layout, which its type must have.
+
+    **Errors**: element types or ranks differ; `read_once` without `stages`; `stages` of a tile of a 1-D buffer; `by_threads` with
+    `stages`, or of a buffer of other rows than the tile's.
   }];
   let arguments = (ins MemRefRankOf<[Tile_Element], [1, 2]>:$source, Variadic<Index>:$indices, UnitAttr:$in_bounds,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages, UnitAttr:$read_once,
-                       OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
+                       OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction,
+                       UnitAttr:$by_threads);
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = [{
     $source `[` $indices `]` (`in_bounds` $in_bounds^)? (`stages` $stages^)? (`read_once` $read_once^)? (`role` $role^)?
-    (`eviction` $eviction^)? attr-dict
+    (`eviction` $eviction^)? (`by_threads` $by_threads^)? attr-dict
     `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -58,26 +62,33 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     that `tile-specialize-warps` gives the store to; without it, that is the first one. `eviction` is a hint to the device's
     cache, which copy engines take: what is not read soon goes `first`.
 
+    With `by_threads`, the rows of the buffer from the first index on hold the elements of the tile in another order: run by run of 16 bytes of
+    the registers of a thread, those of the lanes of a warp side by side, and warp by warp. So a warp writes whole lines, wherever its
+    elements are in the tile. All of these rows must be in the buffer, which must be contiguous.
+
     **Example**
     ```mlir
     tile.store %o, %destination[%row, %c0] : !tile.tile<64x128xbf16, registers>, memref<?x128xbf16>
     ```
 
     **Errors**: element types or ranks differ; `accumulate` by way of an `operand_slot`; `accumulate`, or a path through shared
-    memory, for i8.
+    memory, for i8; `by_threads` with such a path, or to a buffer of other rows than the tile's. By `convert-tile-to-gpu`: `by_threads` of a tile
+    that several threads hold the same elements of.
   }];
   let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat, I8], [1, 2]>:$destination, Variadic<Index>:$indices,
                        UnitAttr:$accumulate, DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path,
-                       OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
+                       OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction,
+                       UnitAttr:$by_threads);
   let builders = [
     OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$destination, "::mlir::ValueRange":$indices, "bool":$accumulate,
                    "StorePath":$path, CArg<"Eviction", "Eviction::Normal">:$eviction), [{
-      build($_builder, $_state, value, destination, indices, accumulate, path, /*role=*/::mlir::StringAttr(), eviction);
+      build($_builder, $_state, value, destination, indices, accumulate, path, /*role=*/::mlir::StringAttr(), eviction,
+            /*by_threads=*/false);
     }]>
   ];
   let assemblyFormat = [{
     $value `,` $destination `[` $indices `]` (`accumulate` $accumulate^)? (`path` $path^)? (`role` $role^)?
-    (`eviction` $eviction^)? attr-dict `:` type($value) `,` type($destination)
+    (`eviction` $eviction^)? (`by_threads` $by_threads^)? attr-dict `:` type($value) `,` type($destination)
   }];
   let hasVerifier = 1;
 }
@@ -99,263 +110,6 @@ def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
   let results = (outs Tile_RegisterTile:$result);
   let assemblyFormat = "$source (`transposed` $transposed^)? attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
-}
-
-def Tile_BufferOp : Tile_Op<"buffer", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "Makes room for one tile in shared memory";
-  let description = [{
-    The memory belongs to the workgroup until the kernel ends. It is written by `tile.write`. Where the role that uses it
-    has teams, each of them has such a tile. `offset` is its place in workgroup memory, in bytes, which
-    `tile-allocate-shared` gives it; tiles of further teams lie behind it.
-
-    **Example**
-    ```mlir
-    %o = tile.buffer : !tile.tile<128x64xbf16, shared, #tile.swizzle<vector = 8, bits = 3, shift = 0, swizzle_atom = 64>>
-    ```
-  }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
-  let results = (outs Tile_SharedTile:$result);
-  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($result)";
-}
-
-def Tile_AlternateOp : Tile_Op<"alternate", [Pure, AllTypesMatch<["even", "odd", "result"]>]> {
-  let summary = "Gives one of two tiles in shared memory by turns";
-  let description = [{
-    The first one for an even `number`, else the second one. What is written by turns may be read in one turn while the next
-    one is written.
-
-    **Example**
-    ```mlir
-    %place = tile.alternate %i, %first, %second : !tile.tile<64x64xbf16, shared, #swizzle>
-    ```
-  }];
-  let arguments = (ins Index:$number, Tile_SharedTile:$even, Tile_SharedTile:$odd);
-  let results = (outs Tile_SharedTile:$result);
-  let assemblyFormat = "$number `,` $even `,` $odd attr-dict `:` type($result)";
-}
-
-def Tile_WriteOp : Tile_Op<"write", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Writes a tile in registers to a tile in shared memory";
-  let description = [{
-    `destination[i, j] = value[i, j]` or, where `transposed`, `destination[j, i]`. When it has run, each warpgroup may multiply the rows that it
-    holds, and store its part by `tile.store_async`; other warpgroups may read them behind a `tile.barrier`. What reads these elements as they
-    were must be done by then: MMAs of the group are waited for, and so are the reads of its stores.
-
-    The destination is that of a `tile.buffer`, or of a `tile.get` until its release.
-
-    **Errors**: element types differ, or shapes that are not each other's, transposed if the op says so. By `convert-tile-to-gpu`: a destination
-    in whole rows; a layout that is not the accumulator's of a warpgroup MMA.
-  }];
-  let arguments = (ins Tile_RegisterTile:$value, Tile_SharedTile:$destination, UnitAttr:$transposed);
-  let assemblyFormat = "$value `,` $destination (`transposed` $transposed^)? attr-dict `:` type($value) `,` type($destination)";
-  let extraClassDeclaration = [{
-    /// How many warpgroups share the columns of the value, by its layout.
-    int64_t countColumnParts();
-  }];
-  let hasVerifier = 1;
-}
-
-def Tile_RestageOp : Tile_Op<"restage", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Puts a tile in shared memory into a slot as MMAs of warpgroups want it";
-  let description = [{
-    As `tile.put_tile` into a channel with swizzle atoms, `slot[i, j] = source[i, j]`, widened to the elements of the channel, or `transposed`,
-    `slot[j, i] = source[i, j]`. Where bytes are `packed`, column `j` of `C` is in the lower bits of one, and column `j + C` in its upper ones. It waits until
-    all roles that get the slot's earlier element have released it, and the element is there for them, and for their MMAs, when all warps of the role, which
-    share the work, have put their parts. The source may be released behind it. `role` names the role of which all threads run the program that
-    `tile-specialize-warps` gives it to; without it, that is the first one.
-
-    **Example**
-    ```mlir
-    %v = tile.get %rows[%e] : !tile.channel<128x64xf8E4M3FN, stages = 2, swizzle_atom = 64> -> !tile.tile<128x64xf8E4M3FN, shared, #s>
-    tile.restage %v into %columns[%e] transposed role "restage"
-        : !tile.tile<128x64xf8E4M3FN, shared, #s>, !tile.channel<64x128xf8E4M3FN, stages = 2, swizzle_atom = 128, paired = true>
-    tile.restage %v into %wide[%e] role "restage"
-        : !tile.tile<128x64xf8E4M3FN, shared, #s>, !tile.channel<128x64xf16, stages = 2, swizzle_atom = 64>
-    tile.release %rows[%e] : !tile.channel<128x64xf8E4M3FN, stages = 2, swizzle_atom = 64>
-    ```
-
-    **Errors**: shapes that are not each other's, transposed or with twice the columns if the op says so; elements of the channel that are not those of the source, or
-    what these are widened to; `packed` elements other than i8, or beside `transposed`; a channel of a cluster. By `convert-tile-to-gpu`: whole rows; a source of
-    other than elements of 8 bits, or of a multiple of 16 rows, 32 where it is transposed, and 16 columns; widened elements of other than 16 bits;
-    another put into the channel.
-  }];
-  let arguments = (ins Tile_ChannelType:$channel, Index:$element, Tile_SharedTile:$source, UnitAttr:$transposed, UnitAttr:$packed,
-                       OptionalAttr<StrAttr>:$role);
-  let assemblyFormat = [{
-    $source `into` $channel `[` $element `]` (`transposed` $transposed^)? (`packed` $packed^)? (`role` $role^)? attr-dict
-    `:` type($source) `,` type($channel)
-  }];
-  let hasVerifier = 1;
-}
-
-def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Issues the copy of a tile in shared memory to a global buffer";
-  let description = [{
-    As `tile.store`, by the chip's copy engine. Each warpgroup copies the rows and columns that it wrote; they
-    must stay as they are until a `tile.wait_reads` of the token. `eviction` is that of `tile.store`, and `map` the tensor map, an argument of the kernel that
-    `tile-allocate-shared` adds.
-
-    **Example**
-    ```mlir
-    tile.write %o, %shared : !tile.tile<128x64xbf16, registers>, !tile.tile<128x64xbf16, shared, #s>
-    %stored = tile.store_async %shared, %output[%row, %c0] : !tile.tile<128x64xbf16, shared, #s>, memref<?x64xbf16>
-    tile.wait_reads %stored : !tile.token
-    ```
-
-    **Errors**: element types differ; a token that nothing waits for, for shared memory must not end before the copy has read it.
-  }];
-  let arguments = (ins Tile_SharedTile:$source, MemRefRankOf<[AnyFloat], [2]>:$destination, Index:$row, Index:$column,
-                       UnitAttr:$accumulate, Optional<AnyType>:$map,
-                       DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
-  let results = (outs Tile_TokenType:$token);
-  let assemblyFormat = [{
-    $source `,` $destination `[` $row `,` $column `]` (`accumulate` $accumulate^)? (`eviction` $eviction^)?
-    (`map` $map^ `:` type($map) `,`)? attr-dict
-    `:` type($source) `,` type($destination)
-  }];
-  let hasVerifier = 1;
-}
-
-def Tile_DoneOp : Tile_Op<"done", [Pure]> {
-  let summary = "The token of what is done already";
-  let description = [{
-    What a loop begins with that carries the token of the iteration before.
-
-    **Example**
-    ```mlir
-    %none = tile.done
-    %last = scf.for %i = %c0 to %n step %c1 iter_args(%before = %none) -> (!tile.token) {
-      tile.wait_reads %before : !tile.token
-      tile.write %o, %shared : !tile.tile<128x64xbf16, registers>, !tile.tile<128x64xbf16, shared, #s>
-      %stored = tile.store_async %shared, %output[%i, %c0] : !tile.tile<128x64xbf16, shared, #s>, memref<?x64xbf16>
-      scf.yield %stored : !tile.token
-    }
-    tile.wait_reads %last : !tile.token
-    ```
-  }];
-  let results = (outs Tile_TokenType:$token);
-  let assemblyFormat = "attr-dict";
-}
-
-//===----------------------------------------------------------------------===//
-// Channels
-//===----------------------------------------------------------------------===//
-
-def Tile_ChannelOp : Tile_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "Makes a ring of slots in shared memory";
-  let description = [{
-    All slots start free. The memory belongs to the workgroup until the kernel ends. `offset` and
-    `barriers` are the places, in bytes, of its slots and of the barriers of these (those that say full,
-    then those that say empty) in workgroup memory; `tile-allocate-shared` gives them.
-  }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$barriers);
-  let results = (outs Tile_ChannelType:$result);
-  let assemblyFormat = "(`at` $offset^)? (`barriers` `at` $barriers^)? attr-dict `:` type($result)";
-}
-
-def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
-  let summary = "Issues the copy of a tile of a global buffer into a slot";
-  let description = [{
-    Fills the slot of `element` with `source[row + i, column + j]`, 0 outside the
-    buffer (`in_bounds` promises that there is no outside). The copy may still be under way when the op has run: only `tile.get`
-    of the same element makes it usable. Waits until the slot's earlier element
-    was released by the whole workgroup. Where `predicate` is false nothing is copied, but the put still
-    counts as one for the `pending` of a later `tile.get`.
-
-    `role` names the role of warps that `tile-specialize-warps` gives the put to; without it, that is the first one of
-    which one thread runs the program. `map` are the tensor maps by which the chip's copy engine finds the tile, one for each buffer
-    that the source is made of: arguments of the kernel that `convert-tile-to-gpu` adds.
-
-    `eviction` is a hint to the device's cache, which copy engines take: what no other workgroup reads goes `first`, and
-    what all of a head's read `last`.
-
-    **Example**
-    ```mlir
-    tile.put %channel[%e], %keys[%row, %c0] if %more : !tile.channel<64x128xbf16, stages = 2>, memref<?x128xbf16>
-    ```
-  }];
-  let arguments = (ins Tile_ChannelType:$channel, Index:$element, MemRefRankOf<[Tile_Element], [2]>:$source,
-                       Index:$row, Index:$column, Optional<I1>:$predicate, Variadic<AnyType>:$maps, UnitAttr:$in_bounds,
-                       OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
-  let assemblyFormat = [{
-    $channel `[` $element `]` `,` $source `[` $row `,` $column `]` (`if` $predicate^)? (`in_bounds` $in_bounds^)?
-    (`role` $role^)? (`eviction` $eviction^)? (`map` `(` $maps^ `:` type($maps) `)`)? attr-dict `:` type($channel) `,` type($source)
-  }];
-  let hasVerifier = 1;
-}
-
-def Tile_GetOp : Tile_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits for an element of a channel and gives its tile";
-  let description = [{
-    When it has run, the element's data is visible to the whole workgroup. At
-    most `pending` puts, of any channel, that were issued after that of `element`
-    may still be under way; 0 waits for all.
-  }];
-  let arguments = (ins Tile_ChannelType:$channel, Index:$element,
-                       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$pending);
-  let results = (outs Tile_SharedTile:$result);
-  let assemblyFormat = "$channel `[` $element `]` (`pending` $pending^)? attr-dict `:` type($channel) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Tile_ReleaseOp : Tile_Op<"release", [MemoryEffects<[MemWrite]>]> {
-  let summary = "Frees the slot of an element";
-  let description = [{
-    With `after`, the slot is freed only once these tiles have been worked out, and so is what comes behind the release:
-    the arithmetic stays under the MMAs that are waited for behind it, also where the chip's assembler would rather
-    wait first.
-
-    ```mlir
-    tile.release %keys[%i] after(%sums : !tile.tile<128x4xf32, registers>) : !tile.channel<...>
-    ```
-  }];
-  let arguments = (ins Tile_ChannelType:$channel, Index:$element, Variadic<Tile_RegisterTile>:$after);
-  let assemblyFormat = [{
-    $channel `[` $element `]` (`after` `(` $after^ `:` type($after) `)`)? attr-dict `:` type($channel)
-  }];
-  let builders = [
-    OpBuilder<(ins "::mlir::Value":$channel, "::mlir::Value":$element), [{
-      build($_builder, $_state, channel, element, /*after=*/::mlir::ValueRange());
-    }]>
-  ];
-}
-
-//===----------------------------------------------------------------------===//
-// Synchronization that tile-allocate-shared makes explicit
-//===----------------------------------------------------------------------===//
-
-def Tile_FenceBarriersOp : Tile_Op<"fence_barriers", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Makes the barriers of all channels usable by the workgroup, and by its cluster";
-  let description = [{
-    Stands once, behind what makes barriers in shared memory and in front of all that uses them.
-    All threads wait for each other, in all workgroups of a cluster.
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
-def Tile_SyncWarpOp : Tile_Op<"sync_warp", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits for all lanes of the warp";
-  let assemblyFormat = "attr-dict";
-}
-
-def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits for all warps of the role";
-  let description = [{
-    Where there are no roles, for all warps of the workgroup. What each of them has written to shared memory before, by
-    `tile.write` too, all of them read behind it.
-
-    **Errors**: by `convert-tile-to-gpu`: in a role of which one thread runs the program.
-  }];
-  let assemblyFormat = "attr-dict";
-}
-
-def Tile_ArriveClusterOp : Tile_Op<"arrive_cluster", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Says that this thread is done with the memory of other workgroups";
-  let description = [{
-    Every thread of a cluster does so once before `tile.wait_cluster`, which is at the end of the kernel; threads of a role
-    of which one runs the program do it by themselves.
-  }];
-  let assemblyFormat = "attr-dict";
 }
 
 def Tile_WaitClusterOp : Tile_Op<"wait_cluster", [MemoryEffects<[MemRead, MemWrite]>]> {
