@@ -141,9 +141,9 @@ func.func @head_192(%q: tensor<1x1x256x192xbf16>, %lse: tensor<1x1x256xf32>) -> 
   return %g : tensor<1x1x256x192xbf16>
 }
 
-// Sums of keys and of values that do not fit together have a kernel each.
+// Two groups share the columns of sums of keys and of values that one has no registers for. By warps, which cannot, they have a kernel each.
 // GROUPS-LABEL: func.func @head_256
-// GROUPS: schedule(<form = apart, kvBlockM = 32, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qBlockN = 32, qWarps = 8, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// GROUPS: schedule(<form = fused, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
 // WARPS-LABEL: func.func @head_256
 // WARPS: schedule(<form = apart,
 // WAVES-LABEL: func.func @head_256

@@ -104,6 +104,70 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // What is there in front of the first of them is written in front of one barrier, and once where several read it. The product that ends in the turn
+  // lets all take turns.
+  // CHECK-LABEL: gpu.func @together
+  // CHECK: scf.for
+  // CHECK: %[[P:.+]] = tile.fill
+  // CHECK-NEXT: %[[G:.+]] = tile.fill
+  // CHECK-NEXT: %[[PLACEP:.+]] = tile.alternate
+  // CHECK-NEXT: tile.write %[[P]], %[[PLACEP]]
+  // CHECK-NEXT: %[[PLACEG:.+]] = tile.alternate
+  // CHECK-NEXT: tile.write %[[G]], %[[PLACEG]]
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.mma %[[PLACEP]]
+  // CHECK-NEXT: tile.mma %[[PLACEG]], %{{.+}} transpose_lhs
+  // CHECK-NEXT: tile.mma %[[PLACEG]]
+  // CHECK-NOT: tile.barrier
+  // CHECK: scf.yield
+  gpu.func @together(%vm: memref<64x64xf16>, %x: f16, %zero: !tile.tile<64x64xf32, registers>, %out: memref<64x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<64x64xf16> -> !tile.tile<64x64xf16, registers>
+    %sums:2 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %zero, %b = %zero) -> (!tile.tile<64x64xf32, registers>, !tile.tile<64x64xf32, registers>) {
+      %p = tile.fill %x : f16 -> !tile.tile<64x64xf16, registers>
+      %g = tile.fill %x : f16 -> !tile.tile<64x64xf16, registers>
+      %first = tile.mma %p, %v, %a scope warpgroup warps_n 2 lhs_through_shared : !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf32, registers>
+      %part = tile.mma %g, %v, %zero transpose_lhs scope warpgroup warps_n 2 lhs_through_shared : !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf32, registers>
+      %second = tile.mma %g, %v, %b scope warpgroup warps_n 2 lhs_through_shared : !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf32, registers>
+      tile.store %part, %out[%c0, %c0] accumulate : !tile.tile<64x64xf32, registers>, memref<64x64xf32>
+      scf.yield %first, %second : !tile.tile<64x64xf32, registers>, !tile.tile<64x64xf32, registers>
+    }
+    tile.store %sums#0, %out[%c0, %c0] : !tile.tile<64x64xf32, registers>, memref<64x64xf32>
+    gpu.return
+  }
+
+  // So does the product that a turn begins with, which it waits for, where MMAs stay in their order.
+  // CHECK-LABEL: gpu.func @begins
+  // CHECK: scf.for
+  // CHECK: %[[SCORES:.+]] = tile.mma
+  // CHECK: %[[P:.+]] = tile.map(%[[SCORES]])
+  // CHECK: %[[PLACE:.+]] = tile.alternate
+  // CHECK-NEXT: tile.write %[[P]], %[[PLACE]]
+  // CHECK-NEXT: tile.barrier
+  // CHECK-NEXT: tile.mma %[[PLACE]]
+  // CHECK-NOT: tile.barrier
+  // CHECK: scf.yield
+  gpu.func @begins(%vm: memref<64x64xf16>, %zero: !tile.tile<64x64xf32, registers>, %out: memref<64x64xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<64x64xf16> -> !tile.tile<64x64xf16, registers>
+    %sum = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %zero) -> !tile.tile<64x64xf32, registers> {
+      %scores = tile.mma %v, %v, %zero scope warpgroup warps_n 2 : !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf32, registers>
+      %p = tile.map(%scores) {
+      ^bb0(%score: f32, %row: index, %column: index):
+        %weight = arith.truncf %score : f32 to f16
+        tile.yield %weight : f16
+      } : (!tile.tile<64x64xf32, registers>) -> !tile.tile<64x64xf16, registers>
+      %next = tile.mma %p, %v, %a scope warpgroup warps_n 2 lhs_through_shared : !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf16, registers>, !tile.tile<64x64xf32, registers>
+      scf.yield %next : !tile.tile<64x64xf32, registers>
+    } {tile.defer_waits}
+    tile.store %sum, %out[%c0, %c0] : !tile.tile<64x64xf32, registers>, memref<64x64xf32>
+    gpu.return
+  }
+
   // An MMA that may still run in the next turn reads one place, which is written between barriers.
   // CHECK-LABEL: gpu.func @carried
   // CHECK-NOT: tile.alternate

@@ -205,11 +205,14 @@ Value GradientBuilder::loadOwnNumbers(int64_t rows, Value buffer, Value first) {
 
 Value GradientBuilder::multiplyByKeys(Value grads) {
   auto type = TileType::get({kernel.visited, padded.qk}, b.getF32Type());
-  return tile::MmaOp::create(b, type, grads, ownedRows, b.fill(type, 0),
-                             /*transpose_lhs=*/true,
-                             /*transpose_rhs=*/false, tile::MmaScope::Warpgroup,
-                             countGroupsAlongColumns(kernel, atom),
-                             /*lhs_through_shared=*/true, tile::MmaAtomAttr());
+  if (operands.sumsLayout)
+    type = type.withLayout(operands.sumsLayout);
+  return tile::MmaOp::create(
+      b, type, grads, ownedRows, b.fill(type, 0),
+      /*transpose_lhs=*/true,
+      /*transpose_rhs=*/false, tile::MmaScope::Warpgroup,
+      countGroupsAlongColumns(kernel, kernel.visited, atom),
+      /*lhs_through_shared=*/true, tile::MmaAtomAttr());
 }
 
 // Those who visit a block of queries take turns in the order of their tiles.
@@ -269,11 +272,14 @@ void GradientBuilder::addToQueries(Value part, Value first) {
     tile::OrderedOp ordered = takeTurn(lastBox ? leastVisited : first);
     b.createBlock(&ordered.getBody());
   }
-  tile::StoreOp::create(
+  bool byThreads = operands.sumsLayout != nullptr;
+  auto store = tile::StoreOp::create(
       b, part, visitedSums,
       ValueRange{operands.findSums(b, getPlace(MaskDim::Query, first)),
                  constant(b, 0)},
-      /*accumulate=*/true, tile::StorePath::Buffer);
+      /*accumulate=*/true,
+      byThreads ? tile::StorePath::Direct : tile::StorePath::Buffer);
+  store.setByThreads(byThreads);
 }
 
 Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
@@ -309,13 +315,21 @@ Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {
       makeWeights(makeScores(products, blocks, block, first), shifts, first);
   if (isAhead && kernel.sumsOwned)
     deltas = getDeltas();
+  auto sumValues = [&] {
+    sums.back() = multiply(takeKept(weights), values, sums.back(),
+                           /*transposeRhs=*/false);
+  };
+  // Weights that are written to shared memory leave registers, and what they
+  // are multiplied with runs while gradients of scores are made.
+  bool isEarly = kernel.sumsValues && sharesScores(kernel, atom);
+  if (isEarly)
+    sumValues();
   Value grads;
   if (kernel.sumsOwned)
     grads = makeScoreGrads(products, weights, weightGrads, deltas, first);
   addTiles(products, weights, weightGrads, deltas, first);
-  if (kernel.sumsValues)
-    sums.back() = multiply(takeKept(weights), values, sums.back(),
-                           /*transposeRhs=*/false);
+  if (kernel.sumsValues && !isEarly)
+    sumValues();
   // Asked for before what runs while it is added.
   Value ofQueries = kernel.addsQueries ? multiplyByKeys(grads) : Value();
   if (kernel.sumsOwned)
@@ -435,7 +449,10 @@ void GradientBuilder::roundQueries() {
   b.setInsertionPointToStart(branch.thenBlock());
   // Of a warp, as many as hide the time that a load takes.
   constexpr int64_t kElements = 4096;
-  int64_t rows = kernel.warps * std::max<int64_t>(kElements / padded.qk, 1);
+  int64_t rows =
+      operands.sumsLayout
+          ? kRowBlock
+          : kernel.warps * std::max<int64_t>(kElements / padded.qk, 1);
   forEachHead({}, [&](Value head, Sums) {
     Value sums = viewHeads(b, kQuerySumsOrder, operands.querySums, batch, head),
           grads = viewHeads(b, op.getOrder(), operands.queryGrad, batch, head);
@@ -444,7 +461,7 @@ void GradientBuilder::roundQueries() {
     b.setInsertionPointToStart(loop.getBody());
     Value first = loop.getInductionVar();
     buildQueryRounding(b, op, sums, operands.findSums(b, first), grads, first,
-                       rows, padded.qk);
+                       rows, padded.qk, operands.sumsLayout);
     return Sums();
   });
 }

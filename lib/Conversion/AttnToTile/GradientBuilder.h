@@ -149,10 +149,13 @@ private:
     tile::MmaScope scope = op.getScheduleAttr().getMmaWarps() > 1
                                ? tile::MmaScope::Warpgroup
                                : tile::MmaScope::Warp;
-    return tile::MmaOp::create(b, acc.getType(), lhs, rhs, acc,
-                               /*transpose_lhs=*/false, transposeRhs, scope,
-                               /*warps_n=*/1, /*lhs_through_shared=*/false,
-                               tile::MmaAtomAttr());
+    bool isComputed = lhs != ownedRows && lhs != ownedValues;
+    return tile::MmaOp::create(
+        b, acc.getType(), lhs, rhs, acc,
+        /*transpose_lhs=*/false, transposeRhs, scope,
+        countGroupsAlongColumns(kernel, kernel.owned, atom),
+        /*lhs_through_shared=*/isComputed && sharesScores(kernel, atom),
+        tile::MmaAtomAttr());
   }
   /// Numbers of queries as large as a tile of scores.
   mlir::Value broadcast(mlir::Value numbers) {

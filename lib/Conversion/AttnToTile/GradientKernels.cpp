@@ -95,6 +95,7 @@ private:
   /// `querySums` is null in the split form, and where none are wanted.
   Value shifts, deltas, querySums;
   int64_t rowsBefore = 0;
+  tile::LayoutAttr sumsLayout;
   /// As GradientOperands has them.
   SmallVector<std::pair<Value, Value>, 1> tensorGrads;
   Value sinksGrad;
@@ -120,6 +121,9 @@ Value GradientOutliner::makeSums(StringRef name, int64_t columns) {
   HostFactor &rows = sizes.back().factors.front();
   if (columns) {
     rows.moreNumber = rowsBefore;
+    // By threads, rows of a block that do not exist are among those that do.
+    if (sumsLayout)
+      rows.per = sizes.back().constant = kRowBlock;
     sizes.push_back({columns, {}});
   } else {
     sizes.front().constant = GradientOperands::countCopies(rowsBefore);
@@ -231,13 +235,15 @@ void GradientOutliner::addQueryGrad() {
   OutlinedKernel &kernel = addKernel("_query_grad");
   GradientOperands operands;
   operands.rowsBefore = rowsBefore;
+  operands.sumsLayout = sumsLayout;
   operands.querySums = kernel.addArgument(querySums, launch::Access::Read);
   Value output =
       outliner.makeOutput(cast<OpResult>(op.getQueryGrad()), "query_grad");
   operands.queryGrad = kernel.addArgument(output);
   buildQueryGradBody(kernel.getBody(), op, operands, kRowBlock, padded.qk);
   setGrid(kernel, output, kRowBlock);
-  kernel.setBlock(kRowWarps * target.getLanes());
+  kernel.setBlock((sumsLayout ? sumsLayout.getNumWarps() : kRowWarps) *
+                  target.getLanes());
 }
 
 void GradientOutliner::addGradients(const GradientKernel &shape) {
@@ -269,8 +275,10 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
       operands.keyGrad = addOutput(kernel, op.getKeyGrad(), "key_grad");
     if (shape.sumsValues)
       operands.valueGrad = addOutput(kernel, op.getValueGrad(), "value_grad");
-    if (shape.addsQueries)
+    if (shape.addsQueries) {
       operands.querySums = kernel.addArgument(querySums);
+      operands.sumsLayout = sumsLayout;
+    }
     if (shape.addsInOrder)
       operands.turns = kernel.addArgument(makeTurns(shape));
     if (shape.roundsQueries) {
@@ -323,8 +331,11 @@ void GradientOutliner::outline() {
   if ((op.getQueryStarts() || op.getQueryLengths()) &&
       schedule.getMmaWarps() > 1)
     rowsBefore = shapes.front().visited;
-  if (shapes.front().addsQueries)
+  if (shapes.front().addsQueries) {
+    if (addsByThreads(AttentionGradProblem::get(op), shapes.front(), atom))
+      sumsLayout = getQuerySumsLayout(shapes.front(), atom, padded.qk);
     querySums = makeSums("query_sums", padded.qk);
+  }
   addClears(shapes.front());
   addDeltas();
   for (const GradientKernel &shape : shapes)

@@ -305,16 +305,19 @@ void attune::buildQueryGradBody(OpBuilder &builder, attn::AttentionGradOp op,
       viewHeads(b, kQuerySumsOrder, operands.querySums, own.batch, own.head),
       operands.findSums(b, own.place[0]),
       viewHeads(b, op.getOrder(), operands.queryGrad, own.batch, own.head),
-      own.place[0], rows, headDim);
+      own.place[0], rows, headDim, operands.sumsLayout);
 }
 
 void attune::buildQueryRounding(TileBuilder &b, attn::AttentionGradOp op,
                                 Value sums, Value firstSum, Value grads,
-                                Value firstGrad, int64_t rows,
-                                int64_t headDim) {
+                                Value firstGrad, int64_t rows, int64_t headDim,
+                                tile::LayoutAttr layout) {
   Value zero = arith::ConstantIndexOp::create(b, 0);
-  Value tile = createLoad(b, TileType::get({rows, headDim}, b.getF32Type()),
-                          sums, {firstSum, zero});
+  auto type = TileType::get({rows, headDim}, b.getF32Type());
+  if (layout)
+    type = type.withLayout(layout);
+  tile::LoadOp tile = createLoad(b, type, sums, {firstSum, zero});
+  tile.setByThreads(layout != nullptr);
   tile::StoreOp::create(
       b, scaleToOperand(b, tile, op.getElementType(), op.getEffectiveScale()),
       grads, ValueRange{firstGrad, zero}, /*accumulate=*/false,

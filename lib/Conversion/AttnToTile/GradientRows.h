@@ -8,6 +8,7 @@
 
 #include "KernelBody.h"
 #include "OnlineSoftmax.h"
+#include "attune/Schedule/AttentionGrad/Legality.h"
 
 namespace attune {
 
@@ -32,6 +33,9 @@ struct GradientOperands : KernelInputs {
   /// have; null where a kernel behind them rounds.
   mlir::Value counters;
   int64_t rowsBefore = 0;
+  /// The layout in which blocks of kRowBlock rows of these sums lie by threads;
+  /// null where they lie by rows.
+  tile::LayoutAttr sumsLayout;
   /// The row there of a query.
   mlir::Value findSums(mlir::ImplicitLocOpBuilder &b, mlir::Value query) const;
   /// Where there are such rows, shifts and deltas are there four times, of
@@ -56,7 +60,7 @@ struct GradientOperands : KernelInputs {
 constexpr llvm::StringLiteral kQuerySumsOrder = "bhsd";
 /// Rows of a tile of kernels that multiply nothing. Copy engines want rows of
 /// numbers that are multiples of 16 bytes.
-constexpr int64_t kRowBlock = 64;
+constexpr int64_t kRowBlock = kRowsByThreads;
 
 /// The numbers of the queries of a head, of a buffer [batch, heads, length], or
 /// without one those of all heads as rows.
@@ -91,11 +95,11 @@ void buildClearBody(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value sums);
 
 /// Makes gradients of `rows` queries of their sums, of which a head has those
-/// from these rows on.
+/// from these rows on. A layout says that they lie by threads.
 void buildQueryRounding(TileBuilder &b, attn::AttentionGradOp op,
                         mlir::Value sums, mlir::Value firstSum,
                         mlir::Value grads, mlir::Value firstGrad, int64_t rows,
-                        int64_t headDim);
+                        int64_t headDim, tile::LayoutAttr layout);
 
 /// Emits the kernel that makes the gradients of one tile of queries of one head
 /// of their sums.

@@ -244,12 +244,18 @@ static LogicalResult checkSharedTile(Operation *op, Value tile,
            << " warps with as many rows each, a multiple of " << kRows
            << ", but got " << warps.count << " warps that compute and "
            << type.getShape()[0] << " rows";
-  if (int64_t atoms = parts.alongColumns * getSwizzleAtom(tile);
-      type.getShape()[1] % atoms != 0)
-    return op->emitOpError()
-           << "expects " << parts.alongColumns
-           << " parts of whole swizzle atoms, a multiple of " << atoms
-           << " columns, but got " << type.getShape()[1];
+  // Several groups may write matrices of 16 columns of one atom, but copies are
+  // of whole ones.
+  constexpr int64_t kMatrix = 16;
+  int64_t atom = getSwizzleAtom(tile),
+          columns = type.getShape()[1] / parts.alongColumns;
+  bool sharesAtom = !isa<tile::StoreAsyncOp>(op) && columns % kMatrix == 0 &&
+                    atom % columns == 0;
+  if (type.getShape()[1] % (parts.alongColumns * atom) != 0 && !sharesAtom)
+    return op->emitOpError() << "expects " << parts.alongColumns
+                             << " parts of whole swizzle atoms, a multiple of "
+                             << parts.alongColumns * atom
+                             << " columns, but got " << type.getShape()[1];
   return success();
 }
 

@@ -134,16 +134,18 @@ public:
     Value column = laneCoordinate(b, loc, context, ofWarps, 1);
     if (!column)
       return;
-    // Columns of a warp start with an atom, or where they are rows of the tile
-    // in registers in one, with matrices of 16.
-    constexpr int64_t kMatrix = 16;
+    // Columns of a warp start with an atom, or where several groups share one,
+    // or they are rows of the tile in registers, in one.
     int64_t atomColumns = type.getSwizzle().getSwizzleAtom();
     if (!llvm::all_of(ofWarps.getWarps(), [&](const tile::Mode &mode) {
           return mode.dim != 1 || mode.stride % atomColumns == 0;
         })) {
       firstColumn = b.createOrFold<arith::RemUIOp>(
           loc, column, constant(b, loc, atomColumns));
-      firstBits = static_cast<uint64_t>(atomColumns - kMatrix);
+      for (const tile::Mode &mode : ofWarps.getWarps())
+        if (mode.dim == 1)
+          firstBits |= static_cast<uint64_t>((mode.extent - 1) * mode.stride %
+                                             atomColumns);
       column = b.createOrFold<arith::SubIOp>(loc, column, firstColumn);
     }
     ofColumns = b.createOrFold<arith::MulIOp>(
@@ -426,8 +428,11 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
               adaptor.getValue(), op.getDestination().getType(),
               adaptor.getDestination());
   context.model->getCopyEngine()->publishWrites(b, op.getLoc());
-  // All warps meet where the group would.
-  if (!isa_and_nonnull<tile::BarrierOp>(op->getNextNode()))
+  // All warps meet where the group would, maybe behind other writes.
+  Operation *next = op->getNextNode();
+  while (isa_and_nonnull<tile::WriteOp, tile::AlternateOp>(next))
+    next = next->getNextNode();
+  if (!isa_and_nonnull<tile::BarrierOp>(next))
     meetInGroup(b, op.getLoc(), context);
   b.eraseOp(op);
   return success();

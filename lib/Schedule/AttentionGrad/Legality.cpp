@@ -165,7 +165,7 @@ static std::optional<Refusal> checkFused(const AttentionGradProblem &problem,
                   getVisitedKnob(kernel), rows, atom.getName(),
                   getFormName(schedule), kernel.visited);
   // Each group multiplies, and the copy engine adds, whole swizzle atoms.
-  int64_t groups = countGroupsAlongColumns(kernel, atom),
+  int64_t groups = countGroupsAlongColumns(kernel, kernel.visited, atom),
           columns = getPaddedHeadDims(problem, atom).qk;
   auto getAtom = [&](Type type) {
     return std::max<int64_t>(target.getSwizzleAtom(columns, type), 1);
@@ -182,15 +182,41 @@ static std::optional<Refusal> checkFused(const AttentionGradProblem &problem,
   return std::nullopt;
 }
 
+/// The rules of groups of warps that share the columns of scores: what comes of
+/// these is multiplied from shared memory, and columns of the sums are shared,
+/// too.
+static std::optional<Refusal> checkColumns(const AttentionGradProblem &problem,
+                                           const GradientKernel &kernel,
+                                           TargetAttr target,
+                                           MmaAtomAttr atom) {
+  int64_t groups = countGroupsAlongColumns(kernel, kernel.owned, atom);
+  PaddedHeadDims padded = getPaddedHeadDims(problem, atom);
+  for (int64_t columns : {padded.qk, padded.v}) {
+    int64_t multiple =
+        groups * std::max<int64_t>(
+                     target.getSwizzleAtom(columns, problem.elementType), 1);
+    if (columns % multiple != 0)
+      return refuse("shared-columns",
+                    "expects padded head sizes that are multiples of {0} where "
+                    "{1} groups of warps share the sums of {2} rows, but got "
+                    "{3}",
+                    multiple, groups, kernel.owned, columns);
+  }
+  return std::nullopt;
+}
+
 /// The rules of blocks: whole matrix instructions for each warp.
 static std::optional<Refusal> checkBlocks(const GradientKernel &kernel,
                                           MmaAtomAttr atom) {
+  int64_t groups = kernel.warps / atom.getWarps(),
+          alongColumns = countGroupsAlongColumns(kernel, kernel.owned, atom);
+  // Warps that multiply by themselves have rows each.
+  int64_t alongRows = atom.getWarps() > 1 ? groups / alongColumns : groups;
   if (std::optional<Refusal> refusal =
-          checkRowsPerWarp(getOwnedKnob(kernel), kernel.owned,
-                           kernel.warps / atom.getWarps(), atom))
+          checkRowsPerWarp(getOwnedKnob(kernel), kernel.owned, alongRows, atom))
     return refusal;
   for (auto [what, multiple] :
-       {std::pair<StringRef, int64_t>{"columns", atom.getN()},
+       {std::pair<StringRef, int64_t>{"columns", atom.getN() * alongColumns},
         {"depth", atom.getK()}})
     if (kernel.visited % multiple != 0)
       return refuse("visited-rows",
@@ -265,6 +291,10 @@ static std::optional<Refusal> checkKernel(const AttentionGradProblem &problem,
     return refusal;
   if (std::optional<Refusal> refusal = checkAhead(schedule, kernel))
     return refusal;
+  if (sharesScores(kernel, atom))
+    if (std::optional<Refusal> refusal =
+            checkColumns(problem, kernel, target, atom))
+      return refusal;
   if (kernel.addsQueries)
     if (std::optional<Refusal> refusal =
             checkFused(problem, schedule, kernel, target, atom))

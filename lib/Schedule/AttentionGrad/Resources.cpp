@@ -51,10 +51,27 @@ attune::getGradientKernels(const AttentionGradKnobs &schedule, MaskDim owns) {
 }
 
 int64_t attune::countGroupsAlongColumns(const GradientKernel &kernel,
-                                        MmaAtomAttr atom) {
-  int64_t groups = kernel.warps / atom.getWarps(),
-          tiles = kernel.visited / atom.getM();
-  return groups / std::gcd(groups, tiles);
+                                        int64_t rows, MmaAtomAttr atom) {
+  int64_t groups = kernel.warps / atom.getWarps();
+  return groups / std::gcd(groups, rows / atom.getM());
+}
+
+bool attune::sharesScores(const GradientKernel &kernel, MmaAtomAttr atom) {
+  return countGroupsAlongColumns(kernel, kernel.owned, atom) > 1;
+}
+
+bool attune::addsByThreads(const AttentionGradProblem &problem,
+                           const GradientKernel &kernel, MmaAtomAttr atom) {
+  return kernel.addsQueries && !kernel.addsInOrder && !problem.hasLengths &&
+         kernel.visited == kRowsByThreads && sharesScores(kernel, atom);
+}
+
+tile::LayoutAttr attune::getQuerySumsLayout(const GradientKernel &kernel,
+                                            MmaAtomAttr atom, int64_t columns) {
+  int64_t alongColumns = countGroupsAlongColumns(kernel, kernel.visited, atom),
+          groups = kernel.warps / atom.getWarps();
+  return atom.getAccLayout({kernel.visited, columns}, groups / alongColumns,
+                           alongColumns);
 }
 
 bool attune::stagesNumbers(const AttentionGradKnobs &schedule,
@@ -70,8 +87,9 @@ bool attune::takesRegionTile(const RegionTile &tile,
   // Rows that a thread has of a tile which it reads transposed lie in swizzle
   // atoms each.
   constexpr int64_t kWarpRows = 16;
-  bool isApart = kernel.owns == MaskDim::Query || tile.bits > 8 ||
-                 kernel.owned == kWarpRows * kernel.warps;
+  bool isApart = kernel.owned == kWarpRows * kernel.warps ||
+                 (kernel.owned > kWarpRows * kernel.warps &&
+                  (kernel.owns == MaskDim::Query || tile.bits > 8));
   return schedule.getMmaWarps() > 1 && schedule.getProducerWarps() > 0 &&
          isApart && fitsTensorMap(tile, target);
 }
@@ -89,10 +107,10 @@ static int64_t getAddedBytes(const AttentionGradProblem &problem,
   if (!adds)
     return 0;
   MmaAtomAttr atom = findAtom(problem, schedule, target);
-  bool isShared =
-      kernel.addsQueries && !kernel.addsInOrder &&
-      kernel.owned == getPaddedHeadDims(problem, atom).qk &&
-      countGroupsAlongColumns(kernel, atom) == kernel.warps / atom.getWarps();
+  bool isShared = kernel.addsQueries && !kernel.addsInOrder &&
+                  kernel.owned == getPaddedHeadDims(problem, atom).qk &&
+                  countGroupsAlongColumns(kernel, kernel.visited, atom) ==
+                      kernel.warps / atom.getWarps();
   return isShared ? 0
                   : kernel.owned * kernel.visited *
                         static_cast<int64_t>(sizeof(float));
@@ -171,10 +189,14 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
     }
   if (int64_t bytes = getAddedBytes(problem, schedule, kernel, target))
     layout.addTiles(bytes);
-  if (kernel.addsQueries) {
-    // Two by turns.
-    for (int64_t i = 0; i < 2; ++i)
-      layout.addTiles(kernel.owned * kernel.visited * elementBytes);
+  // Gradients of scores, and weights, that other groups multiply: two of each
+  // by turns.
+  int64_t shared = kernel.addsQueries;
+  if (sharesScores(kernel, atom))
+    shared = kernel.sumsOwned + kernel.sumsValues;
+  for (int64_t i = 0; i < 2 * shared; ++i)
+    layout.addTiles(kernel.owned * kernel.visited * elementBytes);
+  if (kernel.addsQueries && !addsByThreads(problem, kernel, atom)) {
     // Handed over to who stores it, or stored where it lies.
     layout.addRing(kernel.addsInOrder ? layout.kSlotsInTurns : 1,
                    kernel.visited * dQK * sizeof(float),

@@ -36,16 +36,16 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
 
 // -----
 
-// Warpgroups that share rows store whole swizzle atoms of them.
+// Warpgroups that share rows write matrices of 16 columns, several of one swizzle atom.
 #atoms = #tile.swizzle<vector = 8, bits = 2, shift = 1, swizzle_atom = 32>
-#shared_rows = #tile.layout<registers = [[2, 1, 1], [2, 0, 8], [2, 1, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
-                            warps = [[4, 0, 16], [2, 1, 16]]>
+#shared_rows = #tile.layout<registers = [[2, 1, 1], [2, 0, 8]], lanes = [[4, 1, 2], [8, 0, 1]],
+                            warps = [[4, 0, 16], [4, 1, 8]]>
 module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", lanes = 32, sms = 1, shared = 65536,
   shared_per_sm = 65536, registers = 1, registers_per_sm = 1, max_threads = 1, max_threads_per_sm = 1,
   copy_sync = none, copy_widths = [], tma_box_bytes = 128, mma = []>} {
   gpu.module @kernels {
-    gpu.func @columns_of_warpgroups(%x: f16) kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
-      // expected-error @below {{'tile.buffer' op expects 2 parts of whole swizzle atoms, a multiple of 64 columns, but got 32}}
+    gpu.func @columns_of_warpgroups(%x: f16) kernel attributes {known_block_size = array<i32: 512, 1, 1>} {
+      // expected-error @below {{'tile.buffer' op expects 4 parts of whole swizzle atoms, a multiple of 128 columns, but got 32}}
       %b = tile.buffer : !tile.tile<64x32xf16, shared, #atoms>
       %t = tile.fill %x : f16 -> !tile.tile<64x32xf16, registers, #shared_rows>
       tile.write %t, %b : !tile.tile<64x32xf16, registers, #shared_rows>, !tile.tile<64x32xf16, shared, #atoms>

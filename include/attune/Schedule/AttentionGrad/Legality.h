@@ -77,10 +77,26 @@ bool hasQueryKernel(const AttentionGradKnobs &schedule);
 llvm::SmallVector<GradientKernel, 2>
 getGradientKernels(const AttentionGradKnobs &schedule, MaskDim owns);
 
-/// How many groups of warps share the columns of the product that such a kernel
-/// adds to memory; all others share its rows.
-int64_t countGroupsAlongColumns(const GradientKernel &kernel,
+/// How many groups of warps share the columns of a product of so many rows,
+/// where these are too few for all; all others share its rows.
+int64_t countGroupsAlongColumns(const GradientKernel &kernel, int64_t rows,
                                 tile::MmaAtomAttr atom);
+
+/// Whether groups share the columns of scores, which are then the operands of
+/// others than who computes them.
+bool sharesScores(const GradientKernel &kernel, tile::MmaAtomAttr atom);
+
+/// Rows of a block of sums of queries that lie by threads.
+constexpr int64_t kRowsByThreads = 64;
+
+/// Whether threads add what they have of the gradients of queries themselves,
+/// to sums that lie by threads: for groups that share the columns of scores,
+/// which have no room in shared memory for these sums besides.
+bool addsByThreads(const AttentionGradProblem &problem,
+                   const GradientKernel &kernel, tile::MmaAtomAttr atom);
+/// The layout of a block of the sums of queries, of padded head size `columns`.
+tile::LayoutAttr getQuerySumsLayout(const GradientKernel &kernel,
+                                    tile::MmaAtomAttr atom, int64_t columns);
 
 /// Whether the numbers of the queries that are visited go through shared memory
 /// too, by the copy engine: whole runs of 128 bytes of them.

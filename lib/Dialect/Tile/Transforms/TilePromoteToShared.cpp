@@ -43,7 +43,10 @@ struct TilePromoteToShared
     return users.empty() && !getRoles(getOperation()).empty();
   }
   /// Multiplies the left operand from shared memory.
-  void writeOperand(MmaOp mma);
+  /// Lets an MMA read its left-hand operand in shared memory, where it is
+  /// written at `b`, to two places by turns if a turn's number is given.
+  void writeOperand(MmaOp mma, Value number, OpBuilder &b);
+  void writeOperands(ArrayRef<MmaOp> multiplies);
   /// Multiplies a right operand as warpgroups read it: columns that were rows
   /// of a channel, or in more bits.
   void restageOperand(MmaOp mma);
@@ -326,37 +329,88 @@ static bool endsInBlock(MmaOp mma) {
   });
 }
 
-void TilePromoteToShared::writeOperand(MmaOp mma) {
-  mma.setLhsThroughShared(false);
+void TilePromoteToShared::writeOperand(MmaOp mma, Value number, OpBuilder &b) {
   Value value = mma.getLhs();
-  auto type = cast<TileType>(value.getType());
-  if (type.isShared())
-    return;
   Location loc = mma.getLoc();
+  auto type = cast<TileType>(value.getType());
   Value buffer = createBuffer(getOperation(), type);
-  // Other warps read what these wrote, and wrote what these read. What is
-  // issued in front of the MMA runs while they wait for each other.
-  bool isShared = mma.getTransposeLhs() || mma.getWarpsN() > 1;
-  auto loop = mma->getParentOfType<scf::ForOp>();
-  bool takesTurns = isShared && loop && endsInBlock(mma);
-  if (takesTurns) {
-    // Who is at the barrier of a turn has read what was written in the one
-    // before.
+  if (number) {
     Value other = createBuffer(getOperation(), type);
-    OpBuilder b(mma);
-    Value number = numbers.get(b, loc, loop);
-    b.setInsertionPoint(mma);
     buffer = AlternateOp::create(b, loc, number, buffer, other);
   }
-  OpBuilder b(mma);
-  if (!isShared && value.getParentBlock() == mma->getBlock())
-    b.setInsertionPointAfterValue(value);
-  if (isShared && loop && !takesTurns)
-    BarrierOp::create(b, loc);
   WriteOp::create(b, loc, value, buffer);
-  if (isShared)
-    BarrierOp::create(b, loc);
   mma.getLhsMutable().assign(buffer);
+}
+
+/// Whether each iteration begins with an MMA that it waits for, in front of
+/// what it writes, and MMAs stay in their order.
+static bool beginsWithMma(scf::ForOp loop) {
+  auto mmas = loop.getBody()->getOps<MmaOp>();
+  return loop->hasAttr(TileDialect::kDeferWaitsAttrName) && !mmas.empty() &&
+         endsInBlock(*mmas.begin());
+}
+
+/// Whether the value is there in front of the op.
+static bool isBefore(Value value, Operation *op) {
+  Operation *producer = value.getDefiningOp();
+  return !producer || producer->getBlock() != op->getBlock() ||
+         producer->isBeforeInBlock(op);
+}
+
+void TilePromoteToShared::writeOperands(ArrayRef<MmaOp> multiplies) {
+  SmallVector<MmaOp> left;
+  for (MmaOp mma : multiplies) {
+    mma.setLhsThroughShared(false);
+    if (!cast<TileType>(mma.getLhs().getType()).isShared())
+      left.push_back(mma);
+  }
+  auto isShared = [](MmaOp mma) {
+    return mma.getTransposeLhs() || mma.getWarpsN() > 1;
+  };
+  while (!left.empty()) {
+    MmaOp first = left.front();
+    Value value = first.getLhs();
+    Location loc = first.getLoc();
+    OpBuilder b(first);
+    if (!isShared(first)) {
+      left.erase(left.begin());
+      if (value.getParentBlock() == first->getBlock())
+        b.setInsertionPointAfterValue(value);
+      writeOperand(first, /*number=*/Value(), b);
+      continue;
+    }
+    // Other warps read what these wrote, and wrote what these read. They meet
+    // once for all that is there. What is issued in front runs while they wait
+    // for each other.
+    auto isTogether = [&](MmaOp mma) {
+      return mma->getBlock() == first->getBlock() && isShared(mma) &&
+             isBefore(mma.getLhs(), first);
+    };
+    SmallVector<MmaOp> together;
+    llvm::copy_if(left, std::back_inserter(together), isTogether);
+    llvm::erase_if(left, isTogether);
+    auto loop = first->getParentOfType<scf::ForOp>();
+    Value number;
+    if (loop && (llvm::any_of(together, endsInBlock) || beginsWithMma(loop))) {
+      // Who is at the barrier of a turn has read what was written in the one
+      // before: MMAs are done in the order in which they are issued.
+      number = numbers.get(b, loc, loop);
+      b.setInsertionPoint(first);
+    } else if (loop) {
+      BarrierOp::create(b, loc);
+    }
+    llvm::SmallDenseMap<Value, Value> written;
+    for (MmaOp mma : together) {
+      Value operand = mma.getLhs();
+      if (Value buffer = written.lookup(operand)) {
+        mma.getLhsMutable().assign(buffer);
+        continue;
+      }
+      writeOperand(mma, number, b);
+      written[operand] = mma.getLhs();
+    }
+    BarrierOp::create(b, loc);
+  }
 }
 
 /// The role that restages, where the kernel has one.
@@ -476,8 +530,7 @@ void TilePromoteToShared::runOnOperation() {
   for (HandOverOp handOver :
        collect<HandOverOp>(kernel, [](HandOverOp) { return true; }))
     promote(handOver);
-  for (MmaOp mma : multiplies)
-    writeOperand(mma);
+  writeOperands(multiplies);
   for (MmaOp mma : ofWarpgroups)
     restageOperand(mma);
   StoresThroughShared throughShared(kernel, numbers);

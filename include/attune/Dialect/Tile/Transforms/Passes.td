@@ -23,7 +23,10 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     `tile.restage` to a channel of two stages. A role named "restage" puts it there, or where the kernel has none, the one that multiplies.
 
     A left-hand operand that was computed, of an MMA with `lhs_through_shared`, goes through shared memory: a `tile.write`
-    into a `tile.buffer`. A `tile.hand_over` becomes a channel with a `tile.put_tile`, a `tile.get` and a `tile.release` where several roles
+    into a `tile.buffer`. What other warps read, of a transposed operand or where `warps_n` share columns, is written in front of a
+    `tile.barrier`: once for several MMAs of a block, all that is there in front of the first of them. In a loop it is written to two places by
+    turns, where one of these MMAs ends in the turn, or in a loop with `tile.defer_waits` the MMA that it begins with; else between two
+    barriers. A `tile.hand_over` becomes a channel with a `tile.put_tile`, a `tile.get` and a `tile.release` where several roles
     compute, and its input elsewhere.
 
     So does a `tile.store` with a `path`: the tile is written to a buffer of its own (`buffer`) or to the slot
