@@ -5,7 +5,6 @@
 
 #include "GradientBuilder.h"
 #include "OnlineSoftmax.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -33,17 +32,10 @@ std::pair<Value, Value> GradientBuilder::locateElement(OpBuilder &inner,
 }
 
 bool GradientBuilder::findReadsAt(MaskDim dim) {
-  return llvm::any_of(
-      ArrayRef<Region *>{&op.getScore(), &op.getMask()}, [&](Region *region) {
-        if (region->empty())
-          return false;
-        // Queries and keys are the last ones.
-        unsigned number =
-            region->getNumArguments() - (dim == MaskDim::Query ? 2 : 1);
-        SetVector<Operation *> users;
-        getForwardSlice(region->getArgument(number), &users);
-        return llvm::any_of(users, llvm::IsaPred<tensor::ExtractOp>);
-      });
+  return llvm::any_of(ArrayRef<Region *>{&op.getScore(), &op.getMask()},
+                      [&](Region *region) {
+                        return !region->empty() && readsTensorAt(*region, dim);
+                      });
 }
 
 Positions GradientBuilder::getPositions(Region &region) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "attune/Dialect/Attn/Analysis/RegionTiles.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -112,4 +113,12 @@ bool attune::coversTensor(attn::AttentionOpInterface op,
       return false;
   }
   return true;
+}
+
+bool attune::readsTensorAt(Region &region, MaskDim dim) {
+  unsigned number =
+      getFirstArgument(region) + (dim == MaskDim::Query ? kQuery : kKey);
+  SetVector<Operation *> users;
+  getForwardSlice(region.getArgument(number), &users);
+  return llvm::any_of(users, llvm::IsaPred<tensor::ExtractOp>);
 }

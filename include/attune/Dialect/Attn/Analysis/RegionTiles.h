@@ -6,6 +6,7 @@
 #ifndef ATTUNE_DIALECT_ATTN_ANALYSIS_REGIONTILES_H
 #define ATTUNE_DIALECT_ATTN_ANALYSIS_REGIONTILES_H
 
+#include "attune/Dialect/Attn/Analysis/MaskRanges.h"
 #include "attune/Dialect/Attn/IR/Attn.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -28,6 +29,10 @@ bool isOfOneHead(attn::AttentionOpInterface op, mlir::tensor::ExtractOp tile);
 
 /// Whether tiles of one head each are known to be all of the tensor.
 bool coversTensor(attn::AttentionOpInterface op, mlir::tensor::ExtractOp tile);
+
+/// Whether a score or mask region reads a tensor at a place that depends on the
+/// query, or on the key.
+bool readsTensorAt(mlir::Region &region, MaskDim dim);
 
 } // namespace attune
 
