@@ -132,17 +132,17 @@ func.func @cluster_of_lists(%q: !t, %c: tensor<1x1x1xi32>, %i: tensor<1x1x1x1xi3
   return %o : !t
 }
 func.func @list_no_mask(%q: !t) -> !t {
-  // expected-error @below {{nothing-to-list: expects list-blocks to be 0 but for a mask without lists of blocks, of a known number of keys that is not 0, but got 1}}
+  // expected-error @below {{nothing-to-list: expects list-blocks to be 0 but for a mask without lists of blocks, lengths or pages, but got 1}}
   %o = attn.attention %q, %q, %q schedule(<blockM = 64, listBlocks = 1>) : !t, !t, !t
   return %o : !t
 }
-func.func @list_unknown(%q: !t, %k: tensor<1x1x?x64xf16>) -> !t {
+func.func @list_lengths(%q: !t, %lengths: tensor<1xi32>) -> !t {
   // expected-error @below {{nothing-to-list: expects list-blocks to be 0}}
-  %o = attn.attention %q, %k, %k causal(top_left) schedule(<blockM = 64, listBlocks = 1>) : !t, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>
+  %o = attn.attention %q, %q, %q causal(top_left) key_lengths(%lengths : tensor<1xi32>) schedule(<blockM = 64, listBlocks = 1>) : !t, !t, !t
   return %o : !t
 }
-func.func @list_known(%q: !t) -> !t {
-  %o = attn.attention %q, %q, %q causal(top_left) schedule(<blockM = 64, listBlocks = 1>) : !t, !t, !t
+func.func @list_any_number(%q: !t, %k: tensor<1x1x?x64xf16>) -> !t {
+  %o = attn.attention %q, %k, %k causal(top_left) schedule(<blockM = 64, listBlocks = 1>) : !t, tensor<1x1x?x64xf16>, tensor<1x1x?x64xf16>
   return %o : !t
 }
 

@@ -36,6 +36,10 @@
 // RUN: attune-run %s --function=by_head --device=host --chip=sm_80 --schedule="block-m=32 block-n=16 num-warps=2 list-blocks=1 split-masked=0" | FileCheck %s
 // RUN: attune-run %s --function=decoding --device=host --chip=sm_80 --schedule="block-m=16 block-n=16 num-warps=1 list-blocks=1" | FileCheck %s
 // RUN: %{gen} --batch=1 --heads=1 --seq-q=100 --seq-k=77 --mask=causal | attune-run --device=host --chip=sm_80 --schedule="block-m=32 block-n=32 num-warps=2 list-blocks=1" | FileCheck %s --check-prefixes=CHECK,LSE
+// RUN: %{gen} --batch=1 --heads=2 --seq-q=100 --seq-k=77 --mask=causal --dynamic=seq-q,seq-k -o %t.any.mlir
+// RUN: attune-run %t.any.mlir --device=host --chip=sm_90a --seq-q=70 --seq-k=130 --schedule="block-m=64 block-n=32 num-warps=4 %{groups} producer-warps=4 list-blocks=1" | FileCheck %s --check-prefixes=CHECK,LSE
+// RUN: attune-run %t.any.mlir --device=host --chip=sm_90a --seq-q=70 --seq-k=0 --schedule="block-m=64 block-n=32 num-warps=4 %{groups} producer-warps=4 list-blocks=1" | FileCheck %s --check-prefixes=CHECK,LSE
+// RUN: attune-run %t.any.mlir --device=host --chip=sm_80 --seq-q=70 --seq-k=0 --schedule="block-m=32 block-n=32 num-warps=2 list-blocks=1" | FileCheck %s --check-prefixes=CHECK,LSE
 //
 // CHECK: right     result 0
 // LSE:   right     result 1 (lse)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One warp for each pair of a query tile and a key block finds out whether the
-// mask shows keys there, and whether it hides some. Then one thread for each
-// tile writes its lists, so that their order, and with it that of all sums, is
-// always the same.
+// One warp for each pair of a tile and a block finds out whether the mask shows
+// keys there, and whether it hides some. Then one warp for each tile writes its
+// lists. Its lanes have parts that follow each other, so that the order of a
+// list, and with it that of all sums, is always the same.
 
 #include "BlockLists.h"
 #include "Lanes.h"
 #include "Views.h"
 #include "attune/Conversion/RegionClone.h"
+#include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -25,8 +26,8 @@ static constexpr int32_t kShows = 1, kHides = 2;
 namespace {
 class ListBuilder {
 public:
-  ListBuilder(attn::AttentionOp op, KernelOutliner &outliner,
-              const KernelSizes &sizes, int64_t lanes);
+  ListBuilder(attn::AttentionOpInterface op, KernelOutliner &outliner,
+              const ListedTiles &tiles, int64_t lanes);
 
   /// Writes what is said of each pair.
   void addPairs();
@@ -34,24 +35,40 @@ public:
   const BlockLists &getLists() { return lists; }
 
 private:
+  /// Of the blocks of a list of a tile: where counts and indices go, and what
+  /// is said of them.
+  struct Target {
+    Value counts, indices;
+    int32_t says;
+  };
+
+  /// The name of a kernel or a buffer, where there may be lists of both owners.
+  std::string name(StringRef part) {
+    return ((tiles.owns == MaskDim::Key ? "key_" : "") + part).str();
+  }
   /// A number taken apart into places, one for each size; the last is fastest.
   SmallVector<Value> delinearize(ImplicitLocOpBuilder &b, Value number,
                                  ArrayRef<Value> sizes);
-  OutlinedKernel &addKernel(StringRef part, int64_t threads);
-  /// The last of `size` positions from `first` on, of which there are not more
-  /// than a dimension of `buffer`, an argument, has.
-  Value getLast(ImplicitLocOpBuilder &b, Value first, int64_t size,
-                Value buffer);
+  OutlinedKernel &addKernel(StringRef part);
+  /// The first and the last row of a block of `size`, of which there are not
+  /// more than an argument has.
+  std::pair<Value, Value> findEnds(ImplicitLocOpBuilder &b, Value block,
+                                   int64_t size, Value buffer);
   /// What is said of the positions that one lane looks at.
   Value scanPair(ImplicitLocOpBuilder &b, OutlinedKernel &kernel,
                  ValueRange place, Value lane);
+  /// Counts the blocks from `first` on and before `after` in the list of each
+  /// target, from `counts` on. Stores them by these numbers if asked.
+  SmallVector<Value> count(ImplicitLocOpBuilder &b, ArrayRef<Target> targets,
+                           Value source, ArrayRef<Value> tile, Value first,
+                           Value after, ValueRange counts, bool stores);
 
-  attn::AttentionOp op;
+  attn::AttentionOpInterface op;
   KernelOutliner &outliner;
-  const KernelSizes &sizes;
+  ListedTiles tiles;
   int64_t lanes;
   Value query, key;
-  /// Batches, heads, query tiles and key blocks.
+  /// Batches, heads, tiles and blocks.
   SmallVector<HostProduct> extents;
   Value pairs;
   BlockLists lists;
@@ -62,9 +79,10 @@ static Value literal(ImplicitLocOpBuilder &b, int32_t value) {
   return arith::ConstantIntOp::create(b, value, 32);
 }
 
-ListBuilder::ListBuilder(attn::AttentionOp op, KernelOutliner &outliner,
-                         const KernelSizes &sizes, int64_t lanes)
-    : op(op), outliner(outliner), sizes(sizes), lanes(lanes),
+ListBuilder::ListBuilder(attn::AttentionOpInterface op,
+                         KernelOutliner &outliner, const ListedTiles &tiles,
+                         int64_t lanes)
+    : op(op), outliner(outliner), tiles(tiles), lanes(lanes),
       query(outliner.getInput(op.getQuery(), "query")),
       key(outliner.getInput(op.getKey(), "key")) {
   // Heads that share tiles are not told apart.
@@ -73,27 +91,35 @@ ListBuilder::ListBuilder(attn::AttentionOp op, KernelOutliner &outliner,
                ? HostProduct{1}
                : HostProduct{1, {{query, dim}}};
   };
+  bool ownsKeys = tiles.owns == MaskDim::Key;
   extents = {count(0, op.getBatchPos()),
              count(1, op.getHeadPos()),
-             {1, {{query, op.getSeqPos(), sizes.blockM}}},
-             {1, {{key, op.getSeqPos(), sizes.blockN}}}};
-  auto allocate = [&](StringRef name, bool isList) {
-    ArrayRef<HostProduct> shape(extents);
+             {1, {{ownsKeys ? key : query, op.getSeqPos(), tiles.owned}}},
+             {1, {{ownsKeys ? query : key, op.getSeqPos(), tiles.visited}}}};
+  auto allocate = [&](StringRef part, ArrayRef<HostProduct> sizes) {
     return outliner.makeWorkspace(
-        {name.str(), IntegerType::get(op.getContext(), 32),
-         SmallVector<HostProduct, 3>(isList ? shape : shape.drop_back()),
-         /*alignment=*/16});
+        {name(part), IntegerType::get(op.getContext(), 32),
+         SmallVector<HostProduct, 3>(sizes), /*alignment=*/16});
   };
-  pairs = allocate("block_pairs", true);
-  lists = {allocate("block_counts", false), allocate("block_indices", true),
-           allocate("full_block_counts", false),
-           allocate("full_block_indices", true)};
+  pairs = allocate("block_pairs", extents);
+  ArrayRef<HostProduct> counts = ArrayRef(extents).drop_back();
+  SmallVector<HostProduct> indices(extents);
+  // Loads that run ahead read an element also of what may be empty.
+  attn::SizeFacts visited =
+      ownsKeys ? attn::getQueryFacts(op) : attn::getKeyFacts(op);
+  if (visited.min == 0)
+    indices.back().factors.front().moreNumber = 1;
+  lists = {tiles, allocate("block_counts", counts),
+           allocate("block_indices", indices),
+           allocate("full_block_counts", counts),
+           allocate("full_block_indices", indices)};
 }
 
-OutlinedKernel &ListBuilder::addKernel(StringRef part, int64_t threads) {
+OutlinedKernel &ListBuilder::addKernel(StringRef part) {
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
-  OutlinedKernel &kernel = outliner.addKernel((function + "_" + part).str());
-  kernel.setBlock(threads);
+  OutlinedKernel &kernel =
+      outliner.addKernel((function + "_" + name(part)).str());
+  kernel.setBlock(lanes);
   return kernel;
 }
 
@@ -126,48 +152,67 @@ static SmallVector<Value> getSizes(ImplicitLocOpBuilder &b, Value buffer) {
   return sizes;
 }
 
-Value ListBuilder::getLast(ImplicitLocOpBuilder &b, Value first, int64_t size,
-                           Value buffer) {
+std::pair<Value, Value> ListBuilder::findEnds(ImplicitLocOpBuilder &b,
+                                              Value block, int64_t size,
+                                              Value buffer) {
+  Value first = arith::MulIOp::create(b, block, constant(b, size));
   Value length = b.createOrFold<memref::DimOp>(buffer, op.getSeqPos());
   Value after = arith::MinUIOp::create(
       b, arith::AddIOp::create(b, first, constant(b, size)), length);
-  return arith::SubIOp::create(b, after, constant(b, 1));
+  return {first, arith::SubIOp::create(b, after, constant(b, 1))};
 }
 
 Value ListBuilder::scanPair(ImplicitLocOpBuilder &b, OutlinedKernel &kernel,
                             ValueRange place, Value lane) {
-  Value blockN = constant(b, sizes.blockN);
-  Value firstRow =
-      arith::MulIOp::create(b, place[2], constant(b, sizes.blockM));
-  Value firstKey = arith::MulIOp::create(b, place[3], blockN);
-  Value lastRow = getLast(b, firstRow, sizes.blockM, kernel.addArgument(query));
-  Value lastKey = getLast(b, firstKey, sizes.blockN, kernel.addArgument(key));
-  auto loop =
-      scf::ForOp::create(b, lane, constant(b, sizes.blockM * sizes.blockN),
-                         constant(b, lanes), literal(b, 0));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value element = loop.getInductionVar();
-  Value row = arith::DivUIOp::create(b, element, blockN),
-        column = arith::RemUIOp::create(b, element, blockN);
-  // Positions behind the last ones say again what these say.
-  row = arith::MinUIOp::create(b, arith::AddIOp::create(b, firstRow, row),
-                               lastRow);
-  column = arith::MinUIOp::create(b, arith::AddIOp::create(b, firstKey, column),
-                                  lastKey);
-  IRMapping mapping = kernel.getMapping();
-  mapping.map(op.getMask().getArguments(),
-              ValueRange{place[0], place[1], row, column});
-  Value visible = inlineOntoBuffers(b, op.getMask(), mapping);
-  Value says = arith::SelectOp::create(b, visible, literal(b, kShows),
-                                       literal(b, kHides));
-  scf::YieldOp::create(
-      b, ValueRange(arith::OrIOp::create(b, loop.getRegionIterArg(0), says)));
-  return loop.getResult(0);
+  Value queryBlock = place[2], keyBlock = place[3];
+  int64_t queries = tiles.owned, keys = tiles.visited;
+  if (tiles.owns == MaskDim::Key) {
+    std::swap(queryBlock, keyBlock);
+    std::swap(queries, keys);
+  }
+  auto queryEnds = findEnds(b, queryBlock, queries, kernel.addArgument(query));
+  auto keyEnds = findEnds(b, keyBlock, keys, kernel.addArgument(key));
+  auto forEach = [&](Value begin, int64_t size, int64_t step,
+                     std::pair<Value, Value> ends, Value before,
+                     function_ref<Value(Value, Value)> body) {
+    auto loop = scf::ForOp::create(b, begin, constant(b, size),
+                                   constant(b, step), before);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    // Positions behind the last one say again what that says.
+    Value position = arith::MinUIOp::create(
+        b, arith::AddIOp::create(b, ends.first, loop.getInductionVar()),
+        ends.second);
+    scf::YieldOp::create(b,
+                         ValueRange(body(position, loop.getRegionIterArg(0))));
+    return loop.getResult(0);
+  };
+  auto look = [&](Value m, Value n, Value before) -> Value {
+    IRMapping mapping = kernel.getMapping();
+    mapping.map(op.getMask().getArguments(),
+                ValueRange{place[0], place[1], m, n});
+    Value visible = inlineOntoBuffers(b, op.getMask(), mapping);
+    Value says = arith::SelectOp::create(b, visible, literal(b, kShows),
+                                         literal(b, kHides));
+    return arith::OrIOp::create(b, before, says);
+  };
+  // Neighbouring lanes look at neighbouring keys, and each at many queries of
+  // one: what is read for a key is read once.
+  Value width = constant(b, keys);
+  Value column = arith::RemUIOp::create(b, lane, width),
+        row = arith::DivUIOp::create(b, lane, width);
+  int64_t rowsAtOnce = std::max<int64_t>(lanes / keys, 1);
+  return forEach(column, keys, lanes, keyEnds, literal(b, 0),
+                 [&](Value n, Value ofOthers) {
+                   return forEach(row, queries, rowsAtOnce, queryEnds, ofOthers,
+                                  [&](Value m, Value before) {
+                                    return look(m, n, before);
+                                  });
+                 });
 }
 
 void ListBuilder::addPairs() {
-  OutlinedKernel &kernel = addKernel("pairs", lanes);
+  OutlinedKernel &kernel = addKernel("pairs");
   kernel.addArgument(query);
   kernel.addArgument(key);
   SetVector<Value> captured;
@@ -191,16 +236,60 @@ void ListBuilder::addPairs() {
   });
 }
 
+SmallVector<Value> ListBuilder::count(ImplicitLocOpBuilder &b,
+                                      ArrayRef<Target> targets, Value source,
+                                      ArrayRef<Value> tile, Value first,
+                                      Value after, ValueRange counts,
+                                      bool stores) {
+  auto loop = scf::ForOp::create(b, first, after, constant(b, 1), counts);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> place(tile), next;
+  place.push_back(loop.getInductionVar());
+  Value says = memref::LoadOp::create(b, source, place);
+  Value block = arith::IndexCastOp::create(b, b.getI32Type(), place.back());
+  for (auto [target, count] :
+       llvm::zip_equal(targets, loop.getRegionIterArgs())) {
+    Value isListed = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, says,
+                                           literal(b, target.says));
+    if (stores) {
+      place.back() = arith::IndexCastOp::create(b, b.getIndexType(), count);
+      Value indices = target.indices;
+      scf::IfOp::create(b, isListed, [&](OpBuilder &inner, Location loc) {
+        memref::StoreOp::create(inner, loc, block, indices, place);
+        scf::YieldOp::create(inner, loc);
+      });
+    }
+    Value one = arith::ExtUIOp::create(b, b.getI32Type(), isListed);
+    next.push_back(arith::AddIOp::create(b, count, one));
+  }
+  scf::YieldOp::create(b, next);
+  return loop.getResults();
+}
+
+/// Emits the sum of the numbers of all lanes before one, and that of all.
+static std::pair<Value, Value> addUpLanes(ImplicitLocOpBuilder &b, Value number,
+                                          Value lane, int64_t lanes) {
+  Value zero = literal(b, 0), before = zero, all = number;
+  for (int64_t distance = 1; distance < lanes; distance *= 2) {
+    Value other = exchangeLanes(b, all, distance, lanes);
+    Value bit = arith::AndIOp::create(b, lane, constant(b, distance));
+    Value isFirst =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bit, constant(b, 0));
+    Value more = arith::SelectOp::create(b, isFirst, zero, other);
+    before = arith::AddIOp::create(b, before, more);
+    all = arith::AddIOp::create(b, all, other);
+  }
+  return {before, all};
+}
+
 void ListBuilder::addLists() {
-  OutlinedKernel &kernel = addKernel("lists", 1);
+  OutlinedKernel &kernel = addKernel("lists");
   kernel.addArgument(query);
+  kernel.addArgument(key);
   Value source = kernel.addArgument(pairs, launch::Access::Read);
   auto add = [&](Value list) {
     return kernel.addArgument(list, launch::Access::Write);
-  };
-  struct Target {
-    Value counts, indices;
-    int32_t says;
   };
   std::array<Target, 2> targets{
       Target{add(lists.counts), add(lists.indices), kShows | kHides},
@@ -209,45 +298,52 @@ void ListBuilder::addLists() {
 
   ImplicitLocOpBuilder b(op.getLoc(), kernel.getBody());
   Value number = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+  Value lane = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
   SmallVector<Value> extent = getSizes(b, source);
   Value blocks = extent.pop_back_val();
-  SmallVector<Value> place = delinearize(b, number, extent);
-  Value zero = constant(b, 0), one = constant(b, 1);
-  auto loop = scf::ForOp::create(b, zero, blocks, one, ValueRange{zero, zero});
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> pair(place);
-    pair.push_back(loop.getInductionVar());
-    Value says = memref::LoadOp::create(b, source, pair);
-    Value block = arith::IndexCastOp::create(b, b.getI32Type(), pair.back());
-    SmallVector<Value> counts;
-    for (auto [target, count] :
-         llvm::zip_equal(targets, loop.getRegionIterArgs())) {
-      Value isListed = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, says,
-                                             literal(b, target.says));
-      pair.back() = count;
-      Value indices = target.indices;
-      scf::IfOp::create(b, isListed, [&](OpBuilder &inner, Location loc) {
-        memref::StoreOp::create(inner, loc, block, indices, pair);
-        scf::YieldOp::create(inner, loc);
-      });
-      Value next = arith::AddIOp::create(b, count, one);
-      counts.push_back(arith::SelectOp::create(b, isListed, next, count));
-    }
-    scf::YieldOp::create(b, counts);
+  SmallVector<Value> tile = delinearize(b, number, extent);
+  Value part = b.createOrFold<arith::CeilDivUIOp>(blocks, constant(b, lanes));
+  Value first =
+      arith::MinUIOp::create(b, arith::MulIOp::create(b, lane, part), blocks);
+  Value after =
+      arith::MinUIOp::create(b, arith::AddIOp::create(b, first, part), blocks);
+  Value zero = literal(b, 0);
+  SmallVector<Value> own = count(b, targets, source, tile, first, after,
+                                 {zero, zero}, /*stores=*/false);
+  SmallVector<Value> before, all;
+  for (Value number : own) {
+    auto [ofOthers, ofAll] = addUpLanes(b, number, lane, lanes);
+    before.push_back(ofOthers);
+    all.push_back(ofAll);
   }
-  for (auto [target, count] : llvm::zip_equal(targets, loop.getResults()))
-    memref::StoreOp::create(
-        b, arith::IndexCastOp::create(b, b.getI32Type(), count), target.counts,
-        place);
+  count(b, targets, source, tile, first, after, before, /*stores=*/true);
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, constant(b, 0));
+  scf::IfOp::create(b, isFirst, [&](OpBuilder &inner, Location loc) {
+    for (auto [target, count] : llvm::zip_equal(targets, all))
+      memref::StoreOp::create(inner, loc, count, target.counts, tile);
+    scf::YieldOp::create(inner, loc);
+  });
 }
 
-BlockLists attune::addBlockListKernels(attn::AttentionOp op,
+void BlockLists::pass(OutlinedKernel &kernel, KernelInputs &inputs) const {
+  auto add = [&](Value list) {
+    return kernel.addArgument(list, launch::Access::Read);
+  };
+  bool ownsKeys = tiles.owns == MaskDim::Key;
+  inputs.listedQueries = ownsKeys ? tiles.visited : tiles.owned;
+  inputs.listedKeys = ownsKeys ? tiles.owned : tiles.visited;
+  inputs.blockCounts = add(counts);
+  inputs.blockIndices = add(indices);
+  inputs.fullBlockCounts = add(fullCounts);
+  inputs.fullBlockIndices = add(fullIndices);
+}
+
+BlockLists attune::addBlockListKernels(attn::AttentionOpInterface op,
                                        KernelOutliner &outliner,
-                                       const KernelSizes &sizes,
+                                       const ListedTiles &tiles,
                                        int64_t lanes) {
-  ListBuilder builder(op, outliner, sizes, lanes);
+  ListBuilder builder(op, outliner, tiles, lanes);
   builder.addPairs();
   builder.addLists();
   return builder.getLists();

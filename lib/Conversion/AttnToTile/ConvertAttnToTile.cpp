@@ -255,20 +255,6 @@ static bool makesLists(attn::AttentionOp op) {
          !op.hasBlockLists();
 }
 
-/// Passes lists to the kernel that other kernels have made.
-static void addLists(const BlockLists &lists, const KernelSizes &sizes,
-                     OutlinedKernel &kernel, KernelOperands &operands) {
-  auto add = [&](Value list) {
-    return kernel.addArgument(list, launch::Access::Read);
-  };
-  operands.listedQueries = sizes.blockM;
-  operands.listedKeys = sizes.blockN;
-  operands.blockCounts = add(lists.counts);
-  operands.blockIndices = add(lists.indices);
-  operands.fullBlockCounts = add(lists.fullCounts);
-  operands.fullBlockIndices = add(lists.fullIndices);
-}
-
 /// Clusters of query tiles, times a factor.
 static HostProduct countTiles(attn::AttentionOp op, const KernelSizes &sizes,
                               KernelOutliner &outliner, int64_t factor) {
@@ -413,11 +399,13 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
   StringRef function = op->getParentOfType<func::FuncOp>().getName();
   std::optional<BlockLists> lists;
   if (makesLists(op))
-    lists = addBlockListKernels(op, outliner, *sizes, target.getLanes());
+    lists = addBlockListKernels(op, outliner,
+                                {MaskDim::Query, sizes->blockM, sizes->blockN},
+                                target.getLanes());
   OutlinedKernel &kernel = outliner.addKernel((function + "_kernel").str());
   KernelOperands operands = addInputs(op, outliner, kernel);
   if (lists)
-    addLists(*lists, *sizes, kernel, operands);
+    lists->pass(kernel, operands);
   KeyParts parts;
   if (op.getScheduleAttr().getSplitK() != 1)
     parts = makeKeyParts(op, *sizes, outliner);

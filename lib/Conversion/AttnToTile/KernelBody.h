@@ -24,7 +24,8 @@ struct KernelInputs {
       pages, queryScales, keyScales, valueScales, keyZeros, valueZeros;
   /// Null where other kernels make the result of parts, too.
   mlir::Value resultScales;
-  /// Lists of blocks, of so many queries and keys; null where there are none.
+  /// Lists of blocks, of so many queries and keys, that tiles of queries, or of
+  /// keys where the kernel owns these, visit; null where there are none.
   mlir::Value blockCounts, blockIndices, fullBlockCounts, fullBlockIndices;
   int64_t listedQueries = 0, listedKeys = 0;
   /// Maps what the regions capture: tensors to buffers, scalars to scalars.

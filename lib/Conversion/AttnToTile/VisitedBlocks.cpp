@@ -88,6 +88,16 @@ void VisitedBlocks::take(ImplicitLocOpBuilder &b, Value first, Value after) {
   setSteps(startOf(first), startOf(after));
 }
 
+/// Whether blocks of such a size of what is visited all end before the last
+/// position, or with it.
+static bool areWhole(attn::AttentionOpInterface op, MaskDim owns,
+                     int64_t blockSize) {
+  attn::SizeFacts facts =
+      owns == MaskDim::Query ? attn::getKeyFacts(op) : attn::getQueryFacts(op);
+  int64_t length = owns == MaskDim::Query ? op.getSeqK() : op.getSeqQ();
+  return facts.divisor % blockSize == 0 || length == 0;
+}
+
 //===----------------------------------------------------------------------===//
 // Ranges of a mask
 //===----------------------------------------------------------------------===//
@@ -149,10 +159,7 @@ MaskedBlocks::MaskedBlocks(ImplicitLocOpBuilder &b,
             : b.createOrFold<arith::CeilDivUIOp>(afterSeen, size);
   if (ranges.visible.begin || ranges.visible.end)
     end = b.createOrFold<arith::MaxSIOp>(end, begin);
-  attn::SizeFacts facts =
-      visitsKeys ? attn::getKeyFacts(op) : attn::getQueryFacts(op);
-  wholeBlocks =
-      facts.divisor % blockSize == 0 || (visitsKeys ? seqK : seqQ) == 0;
+  wholeBlocks = areWhole(op, rows.dim, blockSize);
   allFull = !op.hasMask() && wholeBlocks;
   if (!allFull && ranges.full) {
     Value firstFull = clampBegin(ranges.full->begin),
@@ -221,7 +228,7 @@ private:
   Value load(ImplicitLocOpBuilder &b, Value list, Value number = {});
 
   int64_t blockSize, stepSize;
-  Value batch, head, queries;
+  Value batch, head, tile;
   Value indices, fullIndices;
   /// Of the list of full blocks; null where there is none.
   Value fullCount, fullSteps;
@@ -235,8 +242,10 @@ ListedBlocks::ListedBlocks(ImplicitLocOpBuilder &b,
     : blockSize(inputs.listedKeys), stepSize(stepSize), batch(rows.batch),
       head(rows.head), indices(inputs.blockIndices),
       fullIndices(inputs.fullBlockIndices) {
-  queries = b.createOrFold<arith::DivUIOp>(rows.first,
-                                           constant(b, inputs.listedQueries));
+  int64_t tileSize = inputs.listedQueries;
+  if (rows.dim == MaskDim::Key)
+    std::swap(blockSize, tileSize);
+  tile = b.createOrFold<arith::DivUIOp>(rows.first, constant(b, tileSize));
   Value steps = constant(b, blockSize / stepSize);
   auto countSteps = [&](Value count) {
     return b.createOrFold<arith::MulIOp>(count, steps);
@@ -249,7 +258,7 @@ ListedBlocks::ListedBlocks(ImplicitLocOpBuilder &b,
     count = b.createOrFold<arith::AddIOp>(count, fullCount);
   }
   end = countSteps(count);
-  wholeBlocks = op.getSeqK() == 0 || op.getSeqKDivisor() % blockSize == 0;
+  wholeBlocks = areWhole(op, rows.dim, blockSize);
   allFull = !op.hasMask() && wholeBlocks;
   if (fullIndices && op.hasMask()) {
     fullBegin = begin;
@@ -259,7 +268,7 @@ ListedBlocks::ListedBlocks(ImplicitLocOpBuilder &b,
 }
 
 Value ListedBlocks::load(ImplicitLocOpBuilder &b, Value list, Value number) {
-  SmallVector<Value> place{batch, head, queries};
+  SmallVector<Value> place{batch, head, tile};
   auto type = cast<MemRefType>(list.getType());
   for (int64_t dim : {0, 1})
     if (type.getDimSize(dim) == 1)

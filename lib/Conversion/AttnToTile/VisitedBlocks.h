@@ -77,7 +77,7 @@ private:
 };
 
 /// Emits what is known of all steps of `blockSize` positions: from lists, which
-/// tiles of queries may have, or without them from the op's mask.
+/// then are those of tiles as these rows, or without them from the op's mask.
 std::unique_ptr<VisitedBlocks> makeVisitedBlocks(mlir::ImplicitLocOpBuilder &b,
                                                  attn::AttentionOpInterface op,
                                                  const KernelInputs &inputs,

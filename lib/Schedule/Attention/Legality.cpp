@@ -68,8 +68,7 @@ static std::optional<Refusal> checkLists(const AttentionProblem &problem,
   if (!problem.isListable && schedule.getListBlocks())
     return refuse("nothing-to-list",
                   "expects list-blocks to be 0 but for a mask without lists of "
-                  "blocks, of a known number of keys that is not 0, but got "
-                  "{0}",
+                  "blocks, lengths or pages, but got {0}",
                   schedule.getListBlocks());
   // First what no other schedule with these MMAs would mend.
   for (auto [what, listed, multiple] :

@@ -141,9 +141,8 @@ AttentionProblem AttentionProblem::get(attn::AttentionOp op,
       problem.numbersOfKey += zeros ? 2 : 1;
   problem.typeOfWeights = attn::getWeightType(op);
   problem.resultType = op.getResult().getType().getElementType();
-  problem.isListable = isMasked && !op.hasBlockLists() && !op.hasLengths() &&
-                       !op.getPages() && ShapedType::isStatic(op.getSeqK()) &&
-                       op.getSeqK() > 0;
+  problem.isListable =
+      isMasked && !op.hasBlockLists() && !op.hasLengths() && !op.getPages();
   if (op.hasBlockLists()) {
     problem.listedKeys = op.getListedKeys();
     bool isOne = attn::getQueryFacts(op).max <= op.getListedQueries();

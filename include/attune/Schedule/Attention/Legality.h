@@ -52,8 +52,8 @@ struct AttentionProblem {
   /// Queries and keys of a block where lists say which blocks there are; 0
   /// without, and for queries also where there is but one block.
   int64_t listedQueries = 0, listedKeys = 0;
-  /// Whether a kernel can list blocks: there is a mask, there are no lists, and
-  /// the number of keys is known and not 0.
+  /// Whether a kernel can list blocks: there is a mask, and neither lists nor
+  /// lengths nor pages.
   bool isListable = false;
   /// Keys that a query sees in the mean, as far as lengths, causal and window
   /// tell; 0 where they do not. Decides what is chosen, not what is legal.
