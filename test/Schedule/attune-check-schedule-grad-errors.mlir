@@ -248,3 +248,24 @@ func.func @ahead(%q: !t, %lse: !lse) -> !t {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<scoresAhead = 1, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
+
+// Blocks that kernels list.
+func.func @list_no_mask(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{nothing-to-list: expects list-blocks to be 0 but for a mask without lists of blocks or lengths, but got 1}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<listBlocks = 1>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @list_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {
+  // expected-error @below {{nothing-to-list: expects list-blocks to be 0}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q causal(top_left) wrt(key) key_lengths(%lengths : tensor<?xi32>) schedule(<listBlocks = 1>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @list_in_order(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{ordered-lists: expects form to be fused, split or apart where list-blocks is 1, for lists of queries do not say how many blocks of keys have their turns before, but got ordered}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q causal(top_left) wrt(key) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64, producerWarps = 4, listBlocks = 1>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @list(%q: !t, %lse: !lse) -> !t {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q causal(top_left) wrt(key) schedule(<listBlocks = 1>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}

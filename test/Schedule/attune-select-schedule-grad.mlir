@@ -168,3 +168,48 @@ func.func @packed_with_gaps(%q: tensor<1x?x1x128xbf16>, %lse: tensor<1x1x?xf32>,
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) order(bshd) query_starts(%starts : tensor<?xi32>) key_starts(%starts : tensor<?xi32>) key_lengths(%lengths : tensor<?xi32>) : tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x?x1x128xbf16>, tensor<1x1x?xf32>, tensor<1x?x1x128xbf16>
   return %g : tensor<1x?x1x128xbf16>
 }
+
+// Blocks are listed where the mask reads tensors at positions, of more than a few blocks, in no order.
+// GROUPS-LABEL: func.func @documents
+// GROUPS: schedule(<form = fused, {{.*}}listBlocks = 1>)
+// WARPS-LABEL: func.func @documents
+// WARPS: schedule(<{{.*}}listBlocks = 1>)
+// WAVES-LABEL: func.func @documents
+// WAVES: schedule(<{{.*}}listBlocks = 1>)
+// GROUPS-LABEL: func.func @documents_in_order
+// GROUPS-NOT: form
+// GROUPS: listBlocks = 1
+// GROUPS-LABEL: func.func @length_of_batch
+// GROUPS-NOT: listBlocks
+!many = tensor<2x2x512x64xbf16>
+!many_lse = tensor<2x2x512xf32>
+func.func @documents(%q: !many, %lse: !many_lse, %of: tensor<512xi32>) -> !many {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key)
+    mask (%b, %h, %m, %n) {
+      %i = tensor.extract %of[%m] : tensor<512xi32>
+      %j = tensor.extract %of[%n] : tensor<512xi32>
+      %same = arith.cmpi eq, %i, %j : i32
+      attn.yield %same : i1
+    } : !many, !many, !many, !many, !many_lse, !many
+  return %g : !many
+}
+func.func @documents_in_order(%q: !many, %lse: !many_lse, %of: tensor<512xi32>) -> !many {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q deterministic wrt(key)
+    mask (%b, %h, %m, %n) {
+      %i = tensor.extract %of[%m] : tensor<512xi32>
+      %j = tensor.extract %of[%n] : tensor<512xi32>
+      %same = arith.cmpi eq, %i, %j : i32
+      attn.yield %same : i1
+    } : !many, !many, !many, !many, !many_lse, !many
+  return %g : !many
+}
+func.func @length_of_batch(%q: !many, %lse: !many_lse, %ends: tensor<2xi32>) -> !many {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key)
+    mask (%b, %h, %m, %n) {
+      %i = tensor.extract %ends[%b] : tensor<2xi32>
+      %end = arith.index_cast %i : i32 to index
+      %before = arith.cmpi slt, %n, %end : index
+      attn.yield %before : i1
+    } : !many, !many, !many, !many, !many_lse, !many
+  return %g : !many
+}

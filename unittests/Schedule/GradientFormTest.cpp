@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What follows from the form in which gradients are computed.
+// What follows from the form in which gradients are computed, and which
+// schedules of them a search tries.
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Schedule/AttentionGrad/Legality.h"
 #include "attune/Schedule/AttentionGrad/Register.h"
 #include "attune/Schedule/TunableOpInterface.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,4 +39,24 @@ TEST(GradientFormTest, TheFusedOneAddsInNoOrder) {
   EXPECT_TRUE(haveEqualBits("schedule(<form = apart>)"));
   EXPECT_TRUE(haveEqualBits("schedule(<form = ordered>)"));
   EXPECT_FALSE(haveEqualBits("schedule(<form = fused>)"));
+}
+
+TEST(GradientFormTest, ListsAreTriedWhereDataSaysWhatIsShown) {
+  DialectRegistry registry;
+  registry.insert<schedule::ScheduleDialect>();
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  AttentionGradProblem problem{
+      Float16Type::get(&context), 64, 64, 64, false, false};
+  AttentionGradSchedule wanted;
+  wanted.listBlocks = 1;
+  std::optional<Refusal> reason =
+      checkWorthTrying(problem, wanted.getAttr(&context));
+  ASSERT_TRUE(reason);
+  EXPECT_EQ(reason->id, "lists-for-nothing");
+  EXPECT_EQ(reason->getMessage(),
+            "expects list-blocks to be 0 where comparisons of positions say "
+            "what the mask shows, but got 1");
+  problem.asksData = true;
+  EXPECT_FALSE(checkWorthTrying(problem, wanted.getAttr(&context)));
 }

@@ -201,11 +201,14 @@ def Knob_ScoresAhead : Knob<"scoresAhead", "scores-ahead", 0, [0, 1],
 def Knob_RoundLast : Knob<"roundLast", "round-last", 0, [0, 1],
   "Who rounds the gradients of queries that the fused form has added up in memory: with 0 a kernel behind it, with 1, of each head of keys, the last workgroup, in the same launch.">;
 
+def Knob_ListVisited : Knob<"listBlocks", "list-blocks", 0, [0, 1],
+  "1 evaluates the mask in kernels of its own, which list, for each block that a kernel owns, the blocks that it shows of what is visited, and visits those alone; 0 visits what follows from the mask's comparisons of positions. Chosen where the mask reads tensors at positions.">;
+
 def Knobs_AttentionGrad : KnobSet<"attention_grad", "AttentionGrad", [
   Knob_GradientForm,
   Knob_KVBlockM, Knob_KVBlockN, Knob_KVWarps, Knob_KVStages, Knob_KVInRegisters, Knob_KVWorkgroupsPerSm,
   Knob_QBlockM, Knob_QBlockN, Knob_QWarps, Knob_QKVStages, Knob_QRowsInRegisters, Knob_QWorkgroupsPerSm,
-  Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked, Knob_ScoresAhead, Knob_RoundLast
+  Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked, Knob_ScoresAhead, Knob_RoundLast, Knob_ListVisited
 ], attentionSizes, "`attn.attention_grad`">;
 
 //===----------------------------------------------------------------------===//

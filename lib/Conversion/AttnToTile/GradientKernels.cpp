@@ -9,12 +9,14 @@
 // one, too, but in an order that is the same in every run.
 
 #include "GradientKernels.h"
+#include "BlockLists.h"
 #include "GradientBody.h"
 #include "attune/Conversion/KernelOutliner.h"
 #include "attune/Dialect/Attn/Analysis/RegionTiles.h"
 #include "attune/Dialect/Attn/IR/SizeFacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include <map>
 
 using namespace mlir;
 using namespace attune;
@@ -99,6 +101,8 @@ private:
   /// As GradientOperands has them.
   SmallVector<std::pair<Value, Value>, 1> tensorGrads;
   Value sinksGrad;
+  /// Of tiles of keys, which two kernels may own, and of queries.
+  std::map<MaskDim, BlockLists> lists;
 };
 } // namespace
 
@@ -248,6 +252,11 @@ void GradientOutliner::addQueryGrad() {
 
 void GradientOutliner::addGradients(const GradientKernel &shape) {
   bool ownsKeys = shape.owns == MaskDim::Key;
+  bool visitsListed = op.getScheduleAttr().getListBlocks() && op.hasMask();
+  if (visitsListed && !lists.count(shape.owns))
+    lists[shape.owns] = addBlockListKernels(
+        op, outliner, {shape.owns, shape.owned, shape.visited},
+        target.getLanes());
   OutlinedKernel &kernel = addKernel(!ownsKeys         ? "_query_grad"
                                      : shape.sumsOwned ? "_key_grad"
                                                        : "_value_grad");
@@ -270,6 +279,8 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   for (Value value : captured)
     kernel.capture(value);
   operands.captures = kernel.getMapping();
+  if (visitsListed)
+    lists[shape.owns].pass(kernel, operands);
   if (ownsKeys) {
     if (shape.sumsOwned)
       operands.keyGrad = addOutput(kernel, op.getKeyGrad(), "key_grad");

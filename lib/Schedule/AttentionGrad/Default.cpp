@@ -206,8 +206,9 @@ static bool isSplitBetter(const AttentionGradProblem &problem) {
   return problem.isDeterministic && (problem.hasLengths || isShort);
 }
 
-AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
-                                         TargetAttr target) {
+/// See selectSchedule(), without lists.
+static AttentionGradAttr selectWhole(const AttentionGradProblem &problem,
+                                     TargetAttr target) {
   AttentionGradAttr fused = selectFused(problem, target);
   if (fused && !isSplitBetter(problem))
     return fused;
@@ -233,4 +234,26 @@ AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
       --least;
     }
   return best;
+}
+
+/// Whether kernels in front list the blocks that the mask shows: where nothing
+/// else says what can be skipped, and there are more than two of the blocks
+/// that tiles of common sizes visit. Nobody has measured what is lost where a
+/// mask shows a part of each block; what is evaluated once more for all heads
+/// is little beside the products of each.
+static bool isListingBetter(const AttentionGradProblem &problem) {
+  constexpr int64_t kShort = 256;
+  return problem.isListable && problem.asksData &&
+         (problem.length == 0 || problem.length > kShort);
+}
+
+AttentionGradAttr attune::selectSchedule(const AttentionGradProblem &problem,
+                                         TargetAttr target) {
+  AttentionGradAttr whole = selectWhole(problem, target);
+  if (!whole || !isListingBetter(problem))
+    return whole;
+  SmallVector<int64_t> values(whole.getValues());
+  values[AttentionGradAttr::listBlocks] = 1;
+  auto listed = AttentionGradAttr::get(target.getContext(), values);
+  return checkLegal(problem, listed, target) ? whole : listed;
 }

@@ -24,6 +24,7 @@ static SmallVector<RegionTile, 1> findTiles(attn::AttentionGradOp op) {
 AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op,
                                                const SizeMap &likely) {
   SmallVector<int64_t> sizes = fillSizes(getAttentionSizes(op), likely);
+  bool isMasked = op.getCausalAttr() || op.getWindowAttr() || op.hasMask();
   bool isKnown = !op.hasLengths() && sizes[kSeqQ] > 0 && sizes[kSeqK] > 0;
   return {op.getElementType(),
           op.getHeadDimQK(),
@@ -34,7 +35,7 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op,
           op.getDeterministic(),
           op.hasScore() || op.getSoftcapAttr() ||
               op.getDropoutProbabilityAttr(),
-          op.getCausalAttr() || op.getWindowAttr() || op.hasMask(),
+          isMasked,
           findTiles(op),
           op.hasLengths(),
           (op.getQueryStarts() && op.getQueryLengths()) ||
@@ -43,7 +44,10 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op,
           isKnown ? std::max(sizes[kSeqQ], sizes[kSeqK]) : 0,
           isKnown && sizes[kKVHeads] > 0
               ? sizes[kSeqQ] * (sizes[kHeads] / sizes[kKVHeads])
-              : 0};
+              : 0,
+          isMasked && !op.hasBlockLists() && !op.hasLengths(),
+          op.hasMask() && (readsTensorAt(op.getMask(), MaskDim::Query) ||
+                           readsTensorAt(op.getMask(), MaskDim::Key))};
 }
 
 /// How the knobs of a kernel begin.
@@ -227,6 +231,24 @@ static std::optional<Refusal> checkBlocks(const GradientKernel &kernel,
   return std::nullopt;
 }
 
+/// The rules of blocks that kernels list.
+static std::optional<Refusal> checkLists(const AttentionGradProblem &problem,
+                                         const AttentionGradKnobs &schedule) {
+  if (!schedule.getListBlocks())
+    return std::nullopt;
+  if (!problem.isListable)
+    return refuse("nothing-to-list",
+                  "expects list-blocks to be 0 but for a mask without lists of "
+                  "blocks or lengths, but got {0}",
+                  schedule.getListBlocks());
+  if (schedule.getForm() == schedule::GradientForm::Ordered)
+    return refuse("ordered-lists",
+                  "expects form to be fused, split or apart where list-blocks "
+                  "is 1, for lists of queries do not say how many blocks of "
+                  "keys have their turns before, but got ordered");
+  return std::nullopt;
+}
+
 /// The rules of what all kernels have in common.
 static std::optional<Refusal>
 checkProducers(const AttentionGradKnobs &schedule) {
@@ -314,6 +336,8 @@ std::optional<Refusal> attune::checkLegal(const AttentionGradProblem &problem,
                   problem.elementType);
   // What is refused by few knobs comes first, and one kernel after the other: a
   // search looks once at all that differ in what was not read.
+  if (std::optional<Refusal> refusal = checkLists(problem, schedule))
+    return refusal;
   if (std::optional<Refusal> refusal = checkProducers(schedule))
     return refusal;
   for (MaskDim owns : {MaskDim::Key, MaskDim::Query})
@@ -337,6 +361,11 @@ attune::checkWorthTrying(const AttentionGradProblem &problem,
     return refuse("order-for-nothing",
                   "expects form to be fused where gradients need not be "
                   "deterministic, but got ordered");
+  if (schedule.getListBlocks() && !problem.asksData)
+    return refuse("lists-for-nothing",
+                  "expects list-blocks to be 0 where comparisons of positions "
+                  "say what the mask shows, but got {0}",
+                  schedule.getListBlocks());
   // What is not read leaves a search fewer cases to look at.
   if (hasQueryKernel(schedule))
     return std::nullopt;

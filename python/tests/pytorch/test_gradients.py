@@ -9,7 +9,7 @@ from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 from torch.utils.checkpoint import checkpoint
 
 import attune_mlir as attune
-from attune_mlir import _devices, _torch
+from attune_mlir import _devices, _schedules, _torch
 
 
 def make_tensors(dtype=torch.float16, *, batch=2, heads=2, kv_heads=1, seq_q=37, seq_k=70, head_dim=64, layout="bshd"):
@@ -424,6 +424,30 @@ def test_flex_lists_of_blocks():
     indices = torch.tensor([[[[1, 0], [0, 1]]]], dtype=torch.int32)
     lists = BlockMask.from_kv_blocks(counts, indices, BLOCK_SIZE=64, seq_lengths=(100, 100))
     check_flex(tensors, lists, mask_mod=lambda b, h, q_idx, kv_idx: (q_idx >= 64) | (kv_idx >= 64))
+
+
+def test_flex_visits_what_masks_show(monkeypatch):
+    """Where tensors and lists say it, kernels in front list the blocks: of rows that see nothing, too."""
+    schedules, schedule = [], _schedules.schedule
+
+    def look(*args):
+        found = schedule(*args)
+        schedules.append(str(found.module))
+        return found
+
+    monkeypatch.setattr(_schedules, "schedule", look)
+    of_queries, of_keys = torch.arange(300) // 70, torch.arange(270) // 50
+    first = torch.tensor([0, 90])
+
+    def see(b, h, q_idx, kv_idx):
+        return (of_queries[q_idx] == of_keys[kv_idx]) & (q_idx >= first[h])
+
+    tensors = make_tensors(layout="bhsd", batch=1, seq_q=300, seq_k=270, head_dim=32)
+    shape = {"B": None, "H": 2, "Q_LEN": 300, "KV_LEN": 270, "device": "cpu"}
+    check_flex(tensors, create_block_mask(see, **shape, BLOCK_SIZE=64), mask_mod=see)
+    check_flex(tensors, create_block_mask(see, **shape, BLOCK_SIZE=(32, 128)), mask_mod=see, score_mod=cap, with_lse=True)
+    gradients = [text for text in schedules if "attention_grad" in text]
+    assert len(gradients) == 2 and all("listBlocks = 1" in text for text in gradients)
 
 
 def test_flex_is_refused():

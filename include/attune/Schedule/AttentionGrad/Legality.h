@@ -43,6 +43,12 @@ struct AttentionGradProblem {
   /// Queries of all heads that have one key head; 0 where that is not known.
   /// For what is chosen.
   int64_t queriesPerKeyHead = 0;
+  /// Whether a kernel can list blocks: there is a mask, and neither lists nor
+  /// lengths.
+  bool isListable = false;
+  /// Whether the mask reads tensors at positions, so that comparisons do not
+  /// bound what it shows. For what is chosen.
+  bool asksData = false;
 
   /// `likely` are sizes of dynamic dimensions, for what is chosen.
   static AttentionGradProblem get(attn::AttentionGradOp op,
