@@ -68,12 +68,40 @@ static AttentionAttr selectSmallTiles(const AttentionProblem &problem,
   return getIfFits(problem, wanted, target);
 }
 
+/// Whether an end of what a row sees is computed, which takes registers.
+static bool computesEnds(const AttentionProblem &problem) {
+  return problem.isMasked &&
+         (problem.hasDynamicLength || problem.hasPackedQueries);
+}
+
+/// Whether the last values may be multiplied late: of rows that keep the matrix
+/// unit busy for longer than a warp needs to issue their products. By what an
+/// H200 was fastest with when hot (docs/measurements/Forward.md), and without
+/// what then spills many registers.
+static bool isMultipliedLate(const AttentionProblem &problem) {
+  constexpr int64_t kColumns = 128, kOddColumns = 112, kEvenColumns = 96;
+  int64_t columns = problem.headDimV;
+  bool isFaster = columns > kSmallHeadDim && columns <= kColumns &&
+                  (problem.isMasked ? problem.headDimQK <= kColumns
+                                    : problem.meanKeys > kShortKeys);
+  // Nor do pages, whose boxes are what holds such kernels up, leave them.
+  bool spills =
+      problem.hasScore ||
+      (computesEnds(problem) && (problem.hasWindow || problem.pageSize)) ||
+      (!problem.isMasked && columns > kEvenColumns && columns <= kOddColumns);
+  return isFaster && !spills &&
+         problem.elementType.getIntOrFloatBitWidth() == 16 &&
+         problem.getKeyType() == problem.elementType &&
+         problem.getValueType() == problem.elementType;
+}
+
 /// Three warpgroups with small blocks for long rows of heads that leave few
-/// registers.
+/// registers, where two that multiply late are not faster.
 static AttentionAttr selectLongTiles(const AttentionProblem &problem,
                                      TargetAttr target) {
   int64_t keys = problem.isMasked ? 2 * problem.meanKeys : problem.meanKeys;
-  if (keys < kLongKeys || problem.headDimV <= kSmallHeadDim)
+  if (keys < kLongKeys || problem.headDimV <= kSmallHeadDim ||
+      (isMultipliedLate(problem) && problem.seqQ >= kLongKeys))
     return {};
   // Where ends are computed, of a window or of rows that see all keys, these
   // registers do not last.
@@ -212,39 +240,23 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
   return getIfFits(problem, wanted, target);
 }
 
-/// Two groups in ping-pong, of rows that keep the matrix unit busy for longer
-/// than a warp needs to issue their products: with the last values late. By
-/// what an H200 was fastest with when hot (docs/measurements/Forward.md), and
-/// without what then spills many registers.
+/// Two groups in ping-pong, with the last values late where that is faster.
 static AttentionAttr multiplyLate(const AttentionProblem &problem,
                                   AttentionAttr schedule, TargetAttr target) {
-  constexpr int64_t kLate = 32, kBlock = 128, kColumns = 128, kOddColumns = 112,
-                    kEvenColumns = 96, kFewColumns = 80;
-  int64_t columns = problem.headDimV;
-  bool isFaster = columns > kSmallHeadDim && columns <= kColumns &&
-                  (problem.isMasked ? problem.headDimQK <= kColumns
-                                    : problem.meanKeys > kShortKeys);
-  // Computed ends of what a row sees take registers.
-  bool computesEnds = problem.isMasked &&
-                      (problem.hasDynamicLength || problem.hasPackedQueries);
-  bool isOdd = columns > kFewColumns && columns <= kOddColumns;
-  bool spills =
-      problem.hasScore || (computesEnds && problem.hasWindow) ||
-      (!problem.isMasked && columns > kEvenColumns && columns <= kOddColumns);
-  bool isHalf = problem.elementType.getIntOrFloatBitWidth() == 16 &&
-                problem.getKeyType() == problem.elementType &&
-                problem.getValueType() == problem.elementType;
-  if (!isFaster || spills || !isHalf || schedule.getBlockN() != kBlock ||
+  constexpr int64_t kLate = 32, kBlock = 128, kFewColumns = 80,
+                    kOddColumns = 112;
+  if (!isMultipliedLate(problem) || schedule.getBlockN() != kBlock ||
       schedule.getNumWarps() != 2 * kWarpgroup)
     return schedule;
   SmallVector<int64_t> values(schedule.getValues());
   values[AttentionAttr::lateKeys] = kLate;
-  // What was chosen because of these ends may be rescaled seldom.
+  // What was chosen because of computed ends may be rescaled seldom.
   values[AttentionAttr::overlap] = static_cast<int64_t>(Overlap::PingPong);
   values[AttentionAttr::rescale] = values[AttentionAttr::rescaleLate] = 0;
   if (problem.hasPackedQueries && problem.isMasked)
     values[AttentionAttr::qStages] = 1;
-  if (computesEnds && isOdd)
+  if (computesEnds(problem) && problem.headDimV > kFewColumns &&
+      problem.headDimV <= kOddColumns)
     values[AttentionAttr::oInShared] =
         static_cast<int64_t>(schedule::OutputPath::Registers);
   auto late = AttentionAttr::get(target.getContext(), values);
