@@ -18,7 +18,7 @@ DTYPES = {
     "f32": torch.float32,
     "i32": torch.int32,
 }
-MAP_TYPES = {torch.float16: 6, torch.bfloat16: 9, torch.float32: 7}
+MAP_TYPES = {torch.int8: 0, torch.float16: 6, torch.bfloat16: 9, torch.float32: 7}
 SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
 MAP_BYTES, MAP_ALIGNMENT = 128, 64
 PROGRAMMATIC_SERIALIZATION = 6  # of CUlaunchAttributeID
@@ -188,9 +188,11 @@ class Sequence:
         for number, value in enumerate(values):
             if value["access"] == "workspace":
                 sizes = [multiply(size, bound) for size in value["sizes"]]
-                fill = 0 if value["contents"] == "zero" else float("nan")
+                dtype = DTYPES[value["type"]]
+                poison = float("nan") if dtype.is_floating_point else -(2**31)
+                fill = 0 if value["contents"] == "zero" else poison
                 bound[number] = torch.full(
-                    sizes, fill, dtype=DTYPES[value["type"]], device="cuda"
+                    sizes, fill, dtype=dtype, device="cuda"
                 )
         launches = [
             kernel.bind([bound[n] for n in step["arguments"]], own=(None,))
