@@ -42,10 +42,10 @@ struct TilePromoteToShared
   bool isFetched(ArrayRef<MmaOp> users) {
     return users.empty() && !getRoles(getOperation()).empty();
   }
-  /// Multiplies the left operand from shared memory.
   /// Lets an MMA read its left-hand operand in shared memory, where it is
   /// written at `b`, to two places by turns if a turn's number is given.
   void writeOperand(MmaOp mma, Value number, OpBuilder &b);
+  /// The same for all that are to read theirs there.
   void writeOperands(ArrayRef<MmaOp> multiplies);
   /// Multiplies a right operand as warpgroups read it: columns that were rows
   /// of a channel, or in more bits.
