@@ -424,7 +424,12 @@ static LogicalResult checkByThreads(Operation *op, tile::TileType type) {
   return success();
 }
 
-static LogicalResult checkLoad(tile::LoadOp op) {
+static LogicalResult checkAccess(tile::StoreOp op) {
+  return op.getByThreads() ? checkByThreads(op, op.getValue().getType())
+                           : success();
+}
+
+static LogicalResult checkAccess(tile::LoadOp op) {
   if (op.getByThreads())
     return checkByThreads(op, op.getResult().getType());
   if (!op.getSource().getDefiningOp<tile::InterleavedOp>())
@@ -549,12 +554,8 @@ LogicalResult attune::checkKernel(gpu::GPUFuncOp kernel,
             .Case<tile::FenceBarriersOp, tile::SyncWarpOp,
                   tile::ArriveClusterOp, tile::WaitClusterOp>(
                 [&](auto wait) { return checkBarriers(wait, context); })
-            .Case([](tile::LoadOp load) { return checkLoad(load); })
-            .Case([](tile::StoreOp store) {
-              return store.getByThreads()
-                         ? checkByThreads(store, store.getValue().getType())
-                         : success();
-            })
+            .Case<tile::LoadOp, tile::StoreOp>(
+                [](auto op) { return checkAccess(op); })
             .Case([](tile::DeinterleaveOp op) { return checkParts(op); })
             .Case([](tile::ReduceOp reduce) { return checkReduce(reduce); })
             .Case([](tile::AnyOp any) { return checkAny(any); })
