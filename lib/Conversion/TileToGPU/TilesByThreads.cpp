@@ -45,6 +45,10 @@ struct ThreadRuns {
         loc, first, constant(b, loc, number * lanes * run));
   }
 
+  llvm::MaybeAlign getAlignment() const {
+    return llvm::MaybeAlign(run * vector.getElementTypeBitWidth() / 8);
+  }
+
   Location loc;
   int64_t run, count, lanes;
   VectorType vector;
@@ -67,18 +71,13 @@ struct LoadByThreadsPattern : KernelPattern<tile::LoadOp> {
     for (int64_t number : llvm::seq(runs.count)) {
       Value run = vector::LoadOp::create(
           b, loc, runs.vector, runs.buffer, runs.locate(b, number),
-          /*nontemporal=*/false, getAlignment(runs));
+          /*nontemporal=*/false, runs.getAlignment());
       for (int64_t i : llvm::seq(runs.run))
         elements.push_back(vector::ExtractOp::create(b, loc, run, i));
     }
     b.replaceOpWithNewOp<vector::FromElementsOp>(op, laneVectorType(type),
                                                  elements);
     return success();
-  }
-
-  static llvm::MaybeAlign getAlignment(const ThreadRuns &runs) {
-    return llvm::MaybeAlign(
-        runs.run * runs.vector.getElementType().getIntOrFloatBitWidth() / 8);
   }
 };
 
@@ -101,8 +100,7 @@ struct StoreByThreadsPattern : KernelPattern<tile::StoreOp> {
       Value place = runs.locate(b, number);
       if (!op.getAccumulate())
         vector::StoreOp::create(b, loc, run, runs.buffer, place,
-                                /*nontemporal=*/false,
-                                LoadByThreadsPattern::getAlignment(runs));
+                                /*nontemporal=*/false, runs.getAlignment());
       else if (context.model->addsRuns())
         tile::AddRunOp::create(b, loc, run, runs.buffer, place);
       else
