@@ -446,6 +446,24 @@ def Tile_ReleaseOp : Tile_Op<"release", [MemoryEffects<[MemWrite]>]> {
   ];
 }
 
+def Tile_AddRunOp : Tile_Op<"add_run", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Adds neighbouring elements to a buffer";
+  let description = [{
+    `buffer[index + i] += run[i]`, each element atomically, in no order. `convert-tile-to-gpu` makes it of what a thread has of a
+    `tile.store` that accumulates `by_threads`, and `convert-kernel-to-llvm` one atomic operation on a vector, for chips that have such.
+    The place of the run is a multiple of its bytes.
+
+    **Example**
+    ```mlir
+    tile.add_run %run, %sums[%place] : vector<4xf32>, memref<?xf32>
+    ```
+
+    **Errors**: element types differ.
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$run, MemRefRankOf<[F32], [1]>:$buffer, Index:$index);
+  let assemblyFormat = "$run `,` $buffer `[` $index `]` attr-dict `:` type($run) `,` type($buffer)";
+}
+
 //===----------------------------------------------------------------------===//
 // Synchronization that tile-allocate-shared makes explicit
 //===----------------------------------------------------------------------===//
@@ -484,22 +502,9 @@ def Tile_ArriveClusterOp : Tile_Op<"arrive_cluster", [MemoryEffects<[MemRead, Me
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_AddRunOp : Tile_Op<"add_run", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Adds neighbouring elements to a buffer";
-  let description = [{
-    `buffer[index + i] += run[i]`, each element atomically, in no order. `convert-tile-to-gpu` makes it of what a thread has of a
-    `tile.store` that accumulates `by_threads`, and `convert-kernel-to-llvm` one atomic operation on a vector, for chips that have such.
-    The place of the run is a multiple of its bytes.
-
-    **Example**
-    ```mlir
-    tile.add_run %run, %sums[%place] : vector<4xf32>, memref<?xf32>
-    ```
-
-    **Errors**: element types differ.
-  }];
-  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$run, MemRefRankOf<[F32], [1]>:$buffer, Index:$index);
-  let assemblyFormat = "$run `,` $buffer `[` $index `]` attr-dict `:` type($run) `,` type($buffer)";
+def Tile_WaitClusterOp : Tile_Op<"wait_cluster", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until all threads of the cluster have said so";
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // ATTUNE_DIALECT_TILE_MEMORYOPS_TD

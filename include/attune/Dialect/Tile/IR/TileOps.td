@@ -112,11 +112,6 @@ def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_WaitClusterOp : Tile_Op<"wait_cluster", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until all threads of the cluster have said so";
-  let assemblyFormat = "attr-dict";
-}
-
 //===----------------------------------------------------------------------===//
 // Arithmetic on tiles in registers
 //===----------------------------------------------------------------------===//
