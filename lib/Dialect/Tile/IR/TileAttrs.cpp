@@ -328,6 +328,19 @@ LayoutAttr LayoutAttr::withWarpModes(ArrayRef<Mode> modes) const {
   return getNormal(getContext(), getRegisters(), getLanes(), warps);
 }
 
+LayoutAttr LayoutAttr::repeat(ArrayRef<int64_t> shape, int64_t alongRows,
+                              int64_t alongColumns, int64_t replicas,
+                              std::array<int64_t, 2> distance) const {
+  SmallVector<int64_t, 2> own = getShape(2);
+  auto count = [&](unsigned dim) {
+    return (distance[dim] ? distance[dim] : shape[dim]) / own[dim];
+  };
+  return withRegisterModes({{count(1), 1, own[1]}, {count(0), 0, own[0]}})
+      .withWarpModes({{alongRows, 0, distance[0]},
+                      {alongColumns, 1, distance[1]},
+                      {replicas, 0, 0}});
+}
+
 LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<Mode> registers, ArrayRef<Mode> lanes,
                                  ArrayRef<Mode> warps) {
@@ -411,12 +424,8 @@ void LayoutAttr::print(AsmPrinter &printer) const {
 LayoutAttr MmaAtomAttr::getAccLayout(ArrayRef<int64_t> shape, int64_t alongRows,
                                      int64_t alongColumns,
                                      int64_t replicas) const {
-  int64_t rows = shape[0] / alongRows, columns = shape[1] / alongColumns;
-  return getAcc()
-      .withRegisterModes(
-          {{columns / getN(), 1, getN()}, {rows / getM(), 0, getM()}})
-      .withWarpModes(
-          {{alongRows, 0, rows}, {alongColumns, 1, columns}, {replicas, 0, 0}});
+  return getAcc().repeat(shape, alongRows, alongColumns, replicas,
+                         {shape[0] / alongRows, shape[1] / alongColumns});
 }
 
 bool MmaAtomAttr::isPaired() const {

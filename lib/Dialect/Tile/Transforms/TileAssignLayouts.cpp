@@ -57,35 +57,18 @@ struct Distribution {
   /// Scopes along the result's rows and columns, and those with the same part.
   int64_t alongM, alongN, replicas;
 
-  /// Operands repeat along their second dimension first, then along the other.
   LayoutAttr getAcc(ArrayRef<int64_t> shape) const {
     return atom.getAccLayout(shape, alongM, alongN, replicas);
   }
   /// Of a lhs in registers, which is not transposed.
   LayoutAttr getLhs(ArrayRef<int64_t> shape) const {
-    return repeat(atom.getLhs(), shape, {atom.getM(), atom.getK()},
-                  {shape[0] / alongM, 0});
+    return atom.getLhs().repeat(shape, alongM, alongN, replicas,
+                                {shape[0] / alongM, 0});
   }
+  /// Its steps along k are outermost.
   LayoutAttr getRhs(ArrayRef<int64_t> shape) const {
-    return repeat(atom.getRhs(), shape, {atom.getK(), atom.getN()},
-                  {0, shape[1] / alongN});
-  }
-
-private:
-  /// `distance` is from one scope to the next; 0 where all have the same.
-  LayoutAttr repeat(LayoutAttr operand, ArrayRef<int64_t> shape,
-                    std::array<int64_t, 2> atomShape,
-                    std::array<int64_t, 2> distance) const {
-    auto count = [&](unsigned dim) {
-      return (distance[dim] ? distance[dim] : shape[dim]) / atomShape[dim];
-    };
-    // A rhs has the steps along k outermost.
-    return operand
-        .withRegisterModes(
-            {{count(1), 1, atomShape[1]}, {count(0), 0, atomShape[0]}})
-        .withWarpModes({{alongM, 0, distance[0]},
-                        {alongN, 1, distance[1]},
-                        {replicas, 0, 0}});
+    return atom.getRhs().repeat(shape, alongM, alongN, replicas,
+                                {0, shape[1] / alongN});
   }
 };
 

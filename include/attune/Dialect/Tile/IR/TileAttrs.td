@@ -156,6 +156,11 @@ def Tile_LayoutAttr : Tile_Attr<"Layout", "layout"> {
     /// The layout repeated: the modes are appended to the registers, or to the warps.
     LayoutAttr withRegisterModes(::llvm::ArrayRef<::attune::tile::Mode> modes) const;
     LayoutAttr withWarpModes(::llvm::ArrayRef<::attune::tile::Mode> modes) const;
+    /// Of a 2-D layout: that of a tile of that shape, in which it repeats along columns first. Of so many scopes along
+    /// rows and along columns, each has what lies `distance` behind that of the one before; 0 where all have the same, as
+    /// `replicas` of them have it.
+    LayoutAttr repeat(::llvm::ArrayRef<int64_t> shape, int64_t alongRows, int64_t alongColumns, int64_t replicas,
+                      std::array<int64_t, 2> distance) const;
   }];
 }
 
