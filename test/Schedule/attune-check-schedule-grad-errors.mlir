@@ -269,3 +269,18 @@ func.func @list(%q: !t, %lse: !lse) -> !t {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q causal(top_left) wrt(key) schedule(<listBlocks = 1>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
+
+// Groups that share scores: three have no rows of shared memory in eights, and two no whole swizzle atoms of 96 columns.
+!shared = tensor<1x1x192x128xf16>
+!shared_192 = tensor<1x1x192x192xf16>
+!shared_lse = tensor<1x1x192xf32>
+func.func @rows_of_shared_scores(%q: !shared_192, %lse: !shared_lse) -> !shared_192 {
+  // expected-error @below {{shared-rows: expects kv-block-n to be a multiple of 24 where 3 groups of warps share scores, but got 64}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<kvBlockM = 96, kvWarps = 12, kvStages = 1, kvInRegisters = 0, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !shared_192, !shared_192, !shared_192, !shared_192, !shared_lse, !shared_192
+  return %g : !shared_192
+}
+func.func @columns_of_shared_scores(%q: !shared, %lse: !shared_lse) -> !shared {
+  // expected-error @below {{shared-scores: expects q-block-n that give each of 2 groups of warps whole swizzle atoms of 32 columns of scores, or a part of one, but got 96}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(query) schedule(<kvInRegisters = 0, qBlockN = 96, qWarps = 8, qStages = 1, qInRegisters = 0, mmaWarps = 4, producerWarps = 4>) : !shared, !shared, !shared, !shared, !shared_lse, !shared
+  return %g : !shared
+}

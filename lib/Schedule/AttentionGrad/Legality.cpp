@@ -188,7 +188,7 @@ static std::optional<Refusal> checkFused(const AttentionGradProblem &problem,
 
 /// The rules of groups of warps that share the columns of scores: what comes of
 /// these is multiplied from shared memory, and columns of the sums are shared,
-/// too.
+/// too. Blocks are multiples of what an MMA multiplies.
 static std::optional<Refusal> checkColumns(const AttentionGradProblem &problem,
                                            const GradientKernel &kernel,
                                            TargetAttr target,
@@ -206,6 +206,24 @@ static std::optional<Refusal> checkColumns(const AttentionGradProblem &problem,
                     "{3}",
                     multiple, groups, kernel.owned, columns);
   }
+  // Swizzle atoms have rows in eights, and their columns are written whole, or
+  // matrices within one.
+  constexpr int64_t kAtomRows = 8;
+  if (kernel.owned % (kAtomRows * groups) != 0)
+    return refuse("shared-rows",
+                  "expects {0} to be a multiple of {1} where {2} groups of "
+                  "warps share scores, but got {3}",
+                  getOwnedKnob(kernel), kAtomRows * groups, groups,
+                  kernel.owned);
+  int64_t swizzleAtom = std::max<int64_t>(
+              target.getSwizzleAtom(kernel.visited, problem.elementType), 1),
+          part = kernel.visited / groups;
+  if (part % swizzleAtom != 0 && swizzleAtom % part != 0)
+    return refuse("shared-scores",
+                  "expects {0} that give each of {1} groups of warps whole "
+                  "swizzle atoms of {2} columns of scores, or a part of one, "
+                  "but got {3}",
+                  getVisitedKnob(kernel), groups, swizzleAtom, kernel.visited);
   return std::nullopt;
 }
 
