@@ -141,8 +141,13 @@ func.func @ordered_by_warps(%q: !t, %lse: !lse) -> !t {
   return %g : !t
 }
 func.func @nobody_waits(%q: !t, %lse: !lse) -> !t {
-  // expected-error @below {{ordered-without-producer: expects producer-warps where form is ordered, but got 0}}
+  // expected-error @below {{ordered-without-producer: expects producer-warps of at least 2, half of which store, where form is ordered, but got 0}}
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, kvWarps = 4, kvBlockM = 64>) : !t, !t, !t, !t, !lse, !t
+  return %g : !t
+}
+func.func @nobody_stores(%q: !t, %lse: !lse) -> !t {
+  // expected-error @below {{ordered-without-producer: expects producer-warps of at least 2, half of which store, where form is ordered, but got 1}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = ordered, kvInRegisters = 0, mmaWarps = 4, producerWarps = 1, kvWarps = 4, kvBlockM = 64>) : !t, !t, !t, !t, !lse, !t
   return %g : !t
 }
 func.func @turns_of_lengths(%q: !t, %lse: !lse, %lengths: tensor<?xi32>) -> !t {

@@ -127,10 +127,12 @@ static std::optional<Refusal> checkRoles(const AttentionGradProblem &problem,
 /// The rules of a kernel whose workgroups take turns.
 static std::optional<Refusal> checkOrdered(const AttentionGradProblem &problem,
                                            const AttentionGradKnobs &schedule) {
-  // Somebody else waits than those who compute.
-  if (!schedule.getProducerWarps())
+  // Others wait than those who compute, or load: half of the producers.
+  if (schedule.getProducerWarps() < 2)
     return refuse("ordered-without-producer",
-                  "expects producer-warps where form is ordered, but got 0");
+                  "expects producer-warps of at least 2, half of which store, "
+                  "where form is ordered, but got {0}",
+                  schedule.getProducerWarps());
   if (!problem.hasMutualRanges)
     return refuse("ordered-mask",
                   "expects a mask of comparisons of sums of positions, all of "
