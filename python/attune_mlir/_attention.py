@@ -209,7 +209,7 @@ def attention(
         form = make_form(q, functions, **masks, softcap=softcap, scale=scale, alibi_slopes=alibi_slopes, layout=layout)
         from . import _dropout, _flex
 
-        form = dataclasses.replace(form, dropout=_dropout.make(probability, q.device))
+        form = form._replace(dropout=_dropout.make(probability, q.device))
         arrays = {"q": q, "k": k, "v": v}
         found, lse = _flex.compute(arrays, form, sinks=sinks, return_lse=bool(return_lse), chip=chip, out=out, stream=stream)
         return (found, lse) if return_lse else found

@@ -226,7 +226,7 @@ def read_arguments(
         call = _attention.read_call(*arrays, **options, dropout=dropout)
     else:
         return_lse = options.pop("return_lse")
-        modified = dataclasses.replace(_attention.make_form(q, functions, alibi_slopes=arrays[3], **options), dropout=dropout)
+        modified = _attention.make_form(q, functions, alibi_slopes=arrays[3], **options)._replace(dropout=dropout)
         from . import _flex
 
         call = _flex.read_call(dict(zip("qkv", arrays, strict=False)), modified, arrays[4], return_lse=bool(return_lse))

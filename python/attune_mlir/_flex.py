@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch._dynamo.variables import higher_order_ops
@@ -34,8 +34,7 @@ class FlexProblem:
         return _compiler.parse(self.text)
 
 
-@dataclasses.dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """What an attention is, besides its operands."""
 
     score_mod: Callable[..., Any] | None = None
@@ -316,16 +315,16 @@ def run(
     return out, lse
 
 
-def read_blocks(form: Form) -> Form:
-    """The same with a mask in place of lists of blocks, if it has some. What was traced reads it as its last tensor."""
-    if form.blocks is None:
-        return form
-    rows, columns = form.blocks.BLOCK_SIZE
-    states = _masks.to_states(_repeated.read_tables(form.blocks), -(-form.blocks.seq_lengths[1] // columns))
-    if form.traced:
-        captures = (*form.traced.captures, _regions.Capture(states, f"%capture{len(form.traced.captures)}"))
-        return dataclasses.replace(form, blocks=None, traced=dataclasses.replace(form.traced, captures=captures))
-    return dataclasses.replace(form, blocks=None, mask_mod=_masks.read_states(form.mask_mod, states, (rows, columns)))
+def _count_columns(blocks: Any) -> int:
+    return -(-int(blocks.seq_lengths[1]) // int(blocks.BLOCK_SIZE[1]))
+
+
+def read_lists(form: Form, tables: Sequence[torch.Tensor], columns: int) -> Form:
+    """A form of functions that were traced with lists of blocks, `columns` of keys: what these say is their last tensor."""
+    assert form.traced is not None, "expects functions that were traced"
+    states = _regions.Capture(_masks.to_states(tables, columns), f"%capture{len(form.traced.captures)}")
+    captures = (*form.traced.captures, states)
+    return form._replace(traced=_trace.Traced(form.traced.clauses, captures, form.traced.detaches))
 
 
 def differentiate(
@@ -339,8 +338,8 @@ def differentiate(
 ) -> tuple[torch.Tensor | None, ...]:
     """The gradients of query, key, value and sinks that are wanted, and None of others, and those of `learned`, which scores read.
 
-    `form` is without lists of blocks. `learned` are slopes and tensors that functions read. `results` are the result, the logarithm of
-    the sum, and their gradients.
+    `form` is without lists of blocks, which `read_lists` has read. `learned` are slopes and tensors that functions read. `results` are
+    the result, the logarithm of the sum, and their gradients.
     """
     out, _, _, lse_grad = results
     parts, (*of_parts, of_sinks) = list(arrays.values()), wanted
@@ -410,14 +409,15 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         if found is None:
             arrays = dict(zip(names, (query, key, value), strict=True))
             found = run(arrays, form, sinks, True, chip, attempt=attempt, has_gradients=True)
-        tables = [] if form.blocks is None else _repeated.read_tables(form.blocks)
-        form, identity = read_blocks(form), None if tables else attempt.identity
-        # Functions may read other numbers by the time that gradients are asked for.
-        traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, query.device, identity)
+        lists, tables, columns = None, attempt.tables, 0
+        if form.blocks is not None:
+            lists, columns = _masks.describe_lists(tables, form.blocks.BLOCK_SIZE), _count_columns(form.blocks)
+        # Functions may read other numbers by the time that gradients are asked for, and a BlockMask may have other lists.
+        traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, query.device, attempt.identity, lists)
         captures = (capture.tensor for capture in traced.captures)
         # What gradients read is saved to see that it has not changed.
         ctx.save_for_backward(query, key, value, sinks, *found, form.alibi_slopes, *tables, *captures)
-        ctx.rest = names, dataclasses.replace(form, traced=traced), chip, learned
+        ctx.rest = names, form._replace(blocks=None, traced=traced), chip, learned, len(tables), columns
         ctx.set_materialize_grads(False)
         return found
 
@@ -425,8 +425,10 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
     def backward(ctx: Any, out_grad: torch.Tensor | None, lse_grad: torch.Tensor | None) -> Any:
         if torch.is_grad_enabled():
             raise NotImplementedError("expects first derivatives of attention with functions alone, but got create_graph=True")
-        query, key, value, sinks, out, lse, *_ = ctx.saved_tensors
-        names, form, chip, learned = ctx.rest
+        query, key, value, sinks, out, lse, _, *read = ctx.saved_tensors
+        names, form, chip, learned, num_tables, columns = ctx.rest
+        if num_tables:
+            form = read_lists(form, read[:num_tables], columns)
         arrays = dict(zip(names, (query, key, value), strict=True))
         if out_grad is None:
             out_grad = torch.zeros_like(out)
@@ -441,7 +443,7 @@ def _compute(
     query, key, value = arrays.values()
     if (slopes := form.alibi_slopes) is not None and _torch.records(slopes):
         # A tensor of its own, for functions may read the same.
-        form = dataclasses.replace(form, alibi_slopes=slopes.view_as(slopes))
+        form = form._replace(alibi_slopes=slopes.view_as(slopes))
     is_recorded = _torch.records(query, key, value, sinks)
     attempt = _repeated.Attempt([query, key, value], form, sinks, is_recorded or return_lse, chip)
     learned = _find_learned(form, attempt, query.device)

@@ -145,7 +145,10 @@ def _compute_backward(
 ) -> list[torch.Tensor]:
     # Tensors of their own, for one may be captured twice.
     captures = [x.detach() for x in captures]
-    form = _flex.read_blocks(_make_form(alibi_slopes, random, tables, captures, **options))
+    form = _make_form(alibi_slopes, random, (), captures, **options)
+    if tables:
+        _, block, _, keys = options["blocks"]
+        form = _flex.read_lists(form, tables, -(-keys // block))
     arrays = dict(zip(_NAMES, (q, k, v), strict=True))
     of_q, of_k, of_v, of_slopes, of_sinks, *of_captures = wanted
     of_learned = (of_slopes, *of_captures)
@@ -213,15 +216,12 @@ def _translate(
     score: Callable[..., Any] | None,
     mask: Callable[..., Any] | None,
     device: torch.device,
-    listed: tuple[torch.Tensor, tuple[int, int]] | None,
+    lists: _masks.Lists | None,
 ) -> tuple[_trace.Traced, dict[str, Any]]:
-    """The regions, and options of the operator.
-
-    `listed` is for gradients with lists of blocks: what is traced in place of what they say of each, and the size of blocks.
-    """
+    """The regions, and options of the operator."""
     traced, grad_clauses = _trace.translate(score, mask, device), ""
-    if listed is not None:
-        grad_clauses = _trace.translate(score, _masks.read_states(mask, *listed), device, traced.captures).clauses
+    if lists is not None:
+        grad_clauses = _trace.translate_listed(score, mask, device, traced, lists).clauses
     reads = [" ".join(f"{dim}:{name}" for dim, name in sorted(capture.reads)) for capture in traced.captures]
     # On one line, for PyTorch's compiler writes arguments into comments of its programs.
     texts = (" ".join(text.split()) for text in (traced.clauses, grad_clauses))
@@ -272,13 +272,11 @@ class _Body:
 
         return call
 
-    def trace(
-        self, has_score: bool, has_mask: bool, listed: tuple[torch.Tensor, tuple[int, int]] | None
-    ) -> tuple[_trace.Traced, dict[str, Any]]:
+    def trace(self, has_score: bool, has_mask: bool, lists: _masks.Lists | None) -> tuple[_trace.Traced, dict[str, Any]]:
         """As `_translate`, of what is traced in place of the tensors that functions read."""
         score = self.get_function(0, "score_mod") if has_score else None
         mask = self.get_function(int(has_score), "mask_mod") if has_mask else None
-        return _translate(score, mask, torch.device("cpu"), listed)
+        return _translate(score, mask, torch.device("cpu"), lists)
 
     def find_captures(self, traced: _trace.Traced) -> list[torch.Tensor]:
         """The tensors that regions read."""
@@ -286,12 +284,6 @@ class _Body:
         found = {dummy.data_ptr(): (operand, dummy) for operand, dummy in self.captures}
         pairs = ((capture.tensor, *found[capture.tensor.data_ptr()]) for capture in traced.captures)
         return [operand if tensor is dummy else operand.detach() for tensor, operand, dummy in pairs]
-
-
-def _make_states(tables: Sequence[torch.Tensor]) -> torch.Tensor:
-    """What is traced in place of `_masks.to_states`: regions depend on which sizes are 1."""
-    by_batch, by_head = (2 if any(table.shape[dim] > 1 for table in tables) else 1 for dim in (0, 1))
-    return torch.zeros((by_batch, by_head, 1, 1), dtype=torch.int32, device="cpu")
 
 
 def _check_detached(traced: _trace.Traced, *tensors: torch.Tensor | None) -> None:
@@ -323,8 +315,8 @@ class _Operator(HigherOrderOperator):  # type: ignore[misc]
             slopes = rest.pop(0) if has_slopes else None
             sinks = rest.pop(0) if has_sinks else None
             random = rest.pop(0) if has_dropout else None
-            listed = (_make_states(rest), (int(blocks[0]), int(blocks[1]))) if rest else None
-            traced, regions = read.trace(has_score, has_mask, listed)
+            lists = _masks.describe_lists(rest, blocks[:2]) if rest else None
+            traced, regions = read.trace(has_score, has_mask, lists)
         captures = read.find_captures(traced)
         tensors = (q, k, v, slopes, sinks)
         _check_detached(traced, *tensors, *captures)
@@ -420,8 +412,8 @@ def compute_fake(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The same of tensors without memory: what the operator says of its results."""
     tables, random, options = _read_form(form, chip)
-    listed = (_make_states(tables), tuple(options["blocks"][:2])) if tables else None
-    traced, regions = _translate(form.score_mod, form.mask_mod, query.device, listed)
+    lists = _masks.describe_lists(tables, options["blocks"][:2]) if tables else None
+    traced, regions = _translate(form.score_mod, form.mask_mod, query.device, lists)
     captures = [capture.tensor for capture in traced.captures]
     tensors = (query, key, value, form.alibi_slopes, sinks)
     _check_detached(traced, *tensors, *captures)

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 
@@ -34,18 +34,36 @@ def add_bias(score_mod: Callable[..., Any] | None, bias: torch.Tensor, keys: int
     return lambda score, b, h, q_idx, kv_idx: add(score_mod(score, b, h, q_idx, kv_idx), b, h, q_idx, kv_idx)
 
 
-def to_states(tables: list[torch.Tensor], columns: int) -> torch.Tensor:
+class Lists(NamedTuple):
+    """What regions that read states depend on."""
+
+    block_size: tuple[int, int]
+    #: 1 for lists of all batches and for those of all heads, and 2 for others.
+    sizes: tuple[int, int]
+
+
+def describe_lists(tables: Sequence[torch.Tensor], block_size: Sequence[int]) -> Lists:
+    """Of tables as `to_states` has them."""
+    by_batch, by_head = (2 if any(table.shape[dim] > 1 for table in tables) else 1 for dim in (0, 1))
+    return Lists((int(block_size[0]), int(block_size[1])), (by_batch, by_head))
+
+
+def to_states(tables: Sequence[torch.Tensor], columns: int) -> torch.Tensor:
     """What lists say of each block of queries and keys: 0 if it is not listed, 1 if it is a partial one, 2 if it is a full one.
 
     `tables` are counts and indices [batch or 1, heads or 1, blocks of queries(, blocks of keys)] of partial blocks, and of full ones.
+    There are more columns than blocks of keys: what lists do not use goes to one behind them, and rows are whole ones of a copy.
     """
-    states = 0
-    for state, (counts, indices) in enumerate(zip(tables[::2], tables[1::2], strict=True), start=1):
-        is_listed = torch.arange(indices.shape[-1], device=indices.device) < counts[..., None]
-        # What lists do not use goes to a column that is cut off.
-        places = torch.where(is_listed, indices, columns).long()
-        found = torch.zeros((*counts.shape, columns + 1), dtype=torch.int32, device=counts.device)
-        states = states + state * found.scatter_(-1, places, 1)[..., :columns]
+    pairs = list(zip(tables[::2], tables[1::2], strict=True))
+    sizes = [max(of) for of in zip(*(counts.shape for counts, _ in pairs), strict=True)]
+    states = tables[0].new_zeros((*sizes, (columns // 4 + 1) * 4), dtype=torch.int32)
+    width, steps = None, states
+    for state, (counts, indices) in enumerate(pairs, start=1):
+        if indices.shape[-1] != width:
+            width = indices.shape[-1]
+            steps = torch.arange(width, dtype=torch.int32, device=indices.device)
+        places = torch.where(steps < counts.unsqueeze(-1), indices, columns).long()
+        states.scatter_(-1, places.expand(*sizes, -1), state)
     return states
 
 

@@ -48,11 +48,6 @@ def read_tables(blocks: Any) -> list[torch.Tensor]:
     return tables
 
 
-def _as_plain(tensor: torch.Tensor | None) -> torch.Tensor | None:
-    """Neither a parameter nor recorded."""
-    return tensor if tensor is None or (type(tensor) is torch.Tensor and not tensor.requires_grad) else tensor.detach()
-
-
 class Attempt:
     """A call that may have been made before.
 
@@ -70,21 +65,23 @@ class Attempt:
         gradients: Hashable = None,
         learned: Sequence[torch.Tensor] = (),
     ) -> None:
-        device = arrays[0].device
+        device, blocks = arrays[0].device, form.blocks
         self.identity = form.traced.identify(device) if form.traced else _trace.identify(form.score_mod, form.mask_mod, device)
-        self._tables = [] if form.blocks is None else read_tables(form.blocks)
-        sizes = () if form.blocks is None else (tuple(form.blocks.seq_lengths), tuple(form.blocks.BLOCK_SIZE))
-        reached = [form.alibi_slopes, *self.identity.tensors]
-        wanted = tuple(number for x in learned for number, one in enumerate(reached) if one is x)
+        self.tables = [] if blocks is None else read_tables(blocks)
+        sizes = None if blocks is None else (*blocks.seq_lengths, *blocks.BLOCK_SIZE)
+        wanted: tuple[int, ...] = ()
+        if learned:
+            reached = [form.alibi_slopes, *self.identity.tensors]
+            wanted = tuple(number for x in learned for number, one in enumerate(reached) if one is x)
         probability, random = form.dropout or (0, None)
         self._key = None if self.identity.key is None else (self.identity.key, sizes, gradients, wanted)
         self._options = (form.causal, form.window, form.softcap, form.scale, return_lse, form.layout, chip, probability, None, None)
         # In the order of a Call's.
-        self._inputs = [*arrays, sinks, *self._tables, form.alibi_slopes, random]
+        self._inputs = [*arrays, sinks, *self.tables, form.alibi_slopes, random]
 
     def _find_inputs(self, kind: _Kind) -> list[torch.Tensor | None]:
-        captures = (self.identity.tensors[number] for number in kind.reads)
-        return self._inputs + [x.view(torch.uint8) if x.dtype == torch.bool else x for x in captures]
+        captures = [self.identity.tensors[number] for number in kind.reads]
+        return self._inputs + [x.view(torch.uint8) if x.dtype is torch.bool else x for x in captures]
 
     def launch(self) -> Any:
         """The results, one or a tuple; None of a call that is not known, or that PyTorch records, casts, traces or transforms."""
@@ -98,7 +95,7 @@ class Attempt:
         kind = None if self._key is None else _kinds.get(self._key)
         if kind is None:
             return None
-        return _native.launch_known(kind.number, *self._options, *map(_as_plain, self._find_inputs(kind)))
+        return _native.launch_known(kind.number, *self._options, *self._find_inputs(kind))
 
     def learn(
         self,
@@ -114,7 +111,7 @@ class Attempt:
         `arguments` are all, in the kernel's order, and `results` positions of what it writes. `saved` are the names of what comes
         behind query, key and value.
         """
-        if self._key is None or any(given is not table for given, table in zip(call.tables, self._tables, strict=True)):
+        if self._key is None or any(given is not table for given, table in zip(call.tables, self.tables, strict=True)):
             return
         places = _devices.find_places(kernel)
         captures = [captured for name, captured in call.captured.items() if name in places]
@@ -128,7 +125,7 @@ class Attempt:
                 while len(_kinds) >= _MAX_KEPT:
                     _kinds.pop(next(iter(_kinds)))
                 kind = _kinds[self._key] = _Kind(next(_known.kind_numbers), reads)
-        inputs = [_as_plain(x) for x in self._find_inputs(kind)]
+        inputs = self._find_inputs(kind)
         names = [*_gradients.PARTS, *saved, *(name for name in call.inputs if name not in _gradients.PARTS)]
         passed = [places[name] for name in names if name in places]
         if len(passed) == sum(x is not None for x in inputs):

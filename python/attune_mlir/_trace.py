@@ -23,7 +23,7 @@ from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import _operations
+from . import _masks, _operations
 from ._regions import ELEMENT_TYPES, Array, CannotTraceError, Capture, Scalar, Writer, join_for, make_literal
 
 _SCORE_NAMES = ("score", "b", "h", "q", "kv")
@@ -44,6 +44,11 @@ class Traced:
     def identify(self, device: torch.device) -> Identity:
         """What regions are told apart by whose functions are not known."""
         return Identity((device, self.clauses), [capture.tensor for capture in self.captures])
+
+    def bind(self, tensors: Sequence[torch.Tensor]) -> Traced:
+        """The same that reads these tensors."""
+        captures = tuple(Capture(tensor, c.name, c.reads) for c, tensor in zip(self.captures, tensors, strict=True))
+        return Traced(self.clauses, captures, self.detaches)
 
 
 def _is_ours(file: str) -> bool:
@@ -250,42 +255,59 @@ class _UnknownError(Exception):
 
 #: Modules whose contents do not change.
 _FIXED_MODULES = sys.stdlib_module_names | {"torch"}
+_NUMBERS = frozenset((bool, int, float, str, bytes, type(None), torch.dtype, torch.device, torch.Size))
 
 
 def _is_fixed(module: str | None) -> bool:
     return (module or "").partition(".")[0] in _FIXED_MODULES
 
 
+def _fingerprint_module(value: types.ModuleType, tensors: list[torch.Tensor], seen: dict[int, int], names: frozenset[str]) -> Hashable:
+    if _is_fixed(value.__name__):
+        return (value,)
+    read = {name: one for name, one in vars(value).items() if name in names}
+    # What modules in it have could be what is read.
+    if "__getattr__" in vars(value) or any(isinstance(one, types.ModuleType) and not _is_fixed(one.__name__) for one in read.values()):
+        raise _UnknownError
+    return (value, tuple((name, _fingerprint(read[name], tensors, seen, names)) for name in sorted(read)))
+
+
+def _fingerprint_function(value: types.FunctionType, tensors: list[torch.Tensor], seen: dict[int, int]) -> Hashable:
+    cells, code, scope = value.__closure__ or (), value.__code__, value.__globals__
+    if not cells and (value.__module__ or "").partition(".")[0] == "torch":
+        return (value,)
+    names, ordered = _get_names(code)
+    # A loop of its own, for most calls with functions that were called before come here.
+    parts: list[Hashable] = [code]
+    for cell in cells:
+        parts.append(_fingerprint(cell.cell_contents, tensors, seen, names))
+    for options in (value.__defaults__, value.__kwdefaults__, value.__dict__ or None):
+        parts.append(None if options is None else _fingerprint(options, tensors, seen, names))
+    for name in ordered:
+        if name in scope:
+            parts.append(name)
+            parts.append(_fingerprint(scope[name], tensors, seen, names))
+    return tuple(parts)
+
+
 def _fingerprint(value: Any, tensors: list[torch.Tensor], seen: dict[int, int], names: frozenset[str] = frozenset()) -> Hashable:
     """All that tracing can depend on. Tensors are counted by their kind; they are operands. `names` are those that the code has."""
-    if isinstance(value, (bool, int, float, str, bytes, type(None), torch.dtype, torch.device, torch.Size)):
-        return (type(value), value)
+    kind = type(value)
+    if kind in _NUMBERS or isinstance(value, (bool, int, float, str, bytes, torch.Size)):
+        return (kind, value)
     if isinstance(value, types.ModuleType):
-        if _is_fixed(value.__name__):
-            return (value,)
-        read = {name: one for name, one in vars(value).items() if name in names}
-        # What modules in it have could be what is read.
-        if "__getattr__" in vars(value) or any(isinstance(one, types.ModuleType) and not _is_fixed(one.__name__) for one in read.values()):
-            raise _UnknownError
-        return (value, tuple((name, _fingerprint(read[name], tensors, seen, names)) for name in sorted(read)))
+        return _fingerprint_module(value, tensors, seen, names)
     if id(value) in seen:
         return ("again", seen[id(value)])
     seen[id(value)] = len(seen)
-    if isinstance(value, types.FunctionType):
-        if (value.__module__ or "").partition(".")[0] == "torch" and not value.__closure__:
-            return (value,)
-        names = frozenset(_get_names(value.__code__))
-    inner = functools.partial(_fingerprint, tensors=tensors, seen=seen, names=names)
-    if isinstance(value, types.FunctionType):
-        cells = tuple(inner(cell.cell_contents) for cell in value.__closure__ or ())
-        used = tuple((name, inner(value.__globals__[name])) for name in sorted(names & value.__globals__.keys()))
-        own = inner(value.__dict__) if value.__dict__ else None
-        return (value.__code__, cells, inner(value.__defaults__), inner(value.__kwdefaults__), own, used)
-    if type(value) in (torch.Tensor, torch.nn.Parameter):
+    if kind is torch.Tensor or kind is torch.nn.Parameter:
         tensors.append(value)
-        return ("tensor", value.dtype, value.device, tuple(value.shape), value.stride())
+        return ("tensor", value.dtype, value.device, value.shape, value.stride())
+    if isinstance(value, types.FunctionType):
+        return _fingerprint_function(value, tensors, seen)
+    inner = functools.partial(_fingerprint, tensors=tensors, seen=seen, names=names)
     if isinstance(value, (tuple, list)):
-        return (type(value), tuple(inner(one) for one in value))
+        return (kind, tuple(inner(one) for one in value))
     if isinstance(value, dict):
         return (dict, tuple((inner(key), inner(one)) for key, one in value.items()))
     if isinstance(value, functools.partial):
@@ -297,19 +319,28 @@ def _fingerprint(value: Any, tensors: list[torch.Tensor], seen: dict[int, int], 
     raise _UnknownError
 
 
-def _get_names(code: types.CodeType) -> Iterator[str]:
+@functools.lru_cache(maxsize=1024)
+def _get_names(code: types.CodeType) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Names that code reads, also of functions in it, and the same in order."""
+    names = frozenset(_walk_names(code))
+    return names, tuple(sorted(names))
+
+
+def _walk_names(code: types.CodeType) -> Iterator[str]:
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _get_names(constant)
+            yield from _walk_names(constant)
 
 
-#: Regions by fingerprint, and for each captured tensor its number among those of the fingerprint.
+#: What stands for functions with equal fingerprints, by these: keys that have it are compared at once.
+_keys: dict[Hashable, object] = {}
+#: Regions by that and what lists of blocks are like, and for each captured tensor its number among those of the fingerprint.
 _kept: dict[Hashable, tuple[Traced, tuple[int, ...]]] = {}
 _kept_lock = threading.Lock()
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Identity:
     """What functions are told apart by; `key` is None of those of which is not known whether they change."""
 
@@ -321,35 +352,58 @@ class Identity:
 def identify(score_mod: Callable[..., Any] | None, mask_mod: Callable[..., Any] | None, device: torch.device) -> Identity:
     """Functions with equal keys have the same regions, with their own tensors."""
     tensors: list[torch.Tensor] = []
+    seen: dict[int, int] = {}
     try:
-        return Identity((device, _fingerprint((score_mod, mask_mod), tensors, {})), tensors)
+        fingerprint = (device, _fingerprint(score_mod, tensors, seen), _fingerprint(mask_mod, tensors, seen))
+        key = _keys.get(fingerprint)
     except (_UnknownError, ValueError, TypeError):  # ValueError: an empty cell
         return Identity(None, tensors)
+    return Identity(_keep(_keys, fingerprint, object()) if key is None else key, tensors)
+
+
+def _keep(kept: dict[Hashable, Any], key: Hashable, value: Any) -> Any:
+    """What is kept under the key from now on, which another thread may have put there."""
+    with _kept_lock:
+        while len(kept) >= _MAX_KEPT:
+            kept.pop(next(iter(kept)))
+        return kept.setdefault(key, value)
 
 
 def trace(
-    score_mod: Callable[..., Any] | None, mask_mod: Callable[..., Any] | None, device: torch.device, identity: Identity | None = None
+    score_mod: Callable[..., Any] | None,
+    mask_mod: Callable[..., Any] | None,
+    device: torch.device,
+    identity: Identity | None = None,
+    lists: _masks.Lists | None = None,
 ) -> Traced:
     """The regions of functions with FlexAttention's arguments, (score, b, h, q_idx, kv_idx) and (b, h, q_idx, kv_idx).
 
+    With `lists`, the mask is that of `_masks.read_states`, whose tensor is read behind those of `captures`, which are without it.
     NotImplementedError for what no region can do, which names the operation and its line.
     """
     identity = identity or identify(score_mod, mask_mod, device)
-    key, tensors = identity.key, identity.tensors
-    if key is not None and (kept := _kept.get(key)):
+    tensors = identity.tensors
+    if identity.key is not None and (kept := _kept.get((identity.key, lists))):
         traced, numbers = kept
-        captures = (dataclasses.replace(c, tensor=tensors[n]) for c, n in zip(traced.captures, numbers, strict=True))
-        return dataclasses.replace(traced, captures=tuple(captures))
-    traced = translate(score_mod, mask_mod, device)
+        return traced.bind([tensors[n] for n in numbers])
+    if lists is None:
+        traced = translate(score_mod, mask_mod, device)
+    else:
+        traced = translate_listed(score_mod, mask_mod, device, trace(score_mod, mask_mod, device, identity), lists)
     found = [_find(capture.tensor, tensors) for capture in traced.captures]
-    if key is not None and None not in found:
-        with _kept_lock:
-            while len(_kept) >= _MAX_KEPT:
-                _kept.pop(next(iter(_kept)))
-            # Without the tensors, which would stay in memory.
-            bare = tuple(dataclasses.replace(c, tensor=torch.empty(0)) for c in traced.captures)
-            _kept[key] = (dataclasses.replace(traced, captures=bare), tuple(n for n in found if n is not None))
+    if identity.key is not None and None not in found:
+        # Without the tensors, which would stay in memory.
+        bare = traced.bind([torch.empty(0)] * len(found))
+        _keep(_kept, (identity.key, lists), (bare, tuple(n for n in found if n is not None)))
     return traced
+
+
+def translate_listed(score_mod: Any, mask_mod: Any, device: torch.device, traced: Traced, lists: _masks.Lists) -> Traced:
+    """The regions of functions that were traced where the mask also has what lists say of a block, from a tensor behind their captures."""
+    stand_in = torch.zeros((*lists.sizes, 1, 1), dtype=torch.int32, device=device)
+    known = (*traced.captures, Capture(stand_in, f"%capture{len(traced.captures)}"))
+    listed = translate(score_mod, _masks.read_states(mask_mod, stand_in, lists.block_size), device, known)
+    return Traced(listed.clauses, traced.captures, listed.detaches)
 
 
 def _find(tensor: torch.Tensor, tensors: Sequence[torch.Tensor]) -> int | None:

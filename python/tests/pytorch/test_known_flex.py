@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The fast way of calls with functions for scores and masks: with the tests' driver, which computes nothing, and tensors of the CPU."""
 
+import itertools
 import re
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
 import attune_mlir as attune
-from attune_mlir import _flex
+from attune_mlir import _flex, _masks
 
 LENGTH = 200
 
@@ -225,3 +226,60 @@ def test_other_callers(device, read):
         out, lse = _flex.compute(arrays, form, sinks=torch.ones(2))
         assert out.shape == (2, LENGTH, 2, 64) and lse is None
     assert len(read) == 1
+
+
+def find_states(tables, columns):
+    """What lists say of each block, block by block."""
+    shape = torch.broadcast_shapes(*(counts.shape for counts in tables[::2]))
+    states = torch.zeros(*shape, columns, dtype=torch.int32)
+    for state, (counts, indices) in enumerate(zip(tables[::2], tables[1::2], strict=True), start=1):
+        indices = indices.expand(*shape, -1)
+        for place in itertools.product(*map(range, shape)):
+            for entry in range(counts.expand(shape)[place]):
+                states[place][indices[place][entry]] = state
+    return states
+
+
+def test_states():
+    """Lists of all batches beside those of each, of other lengths, and with anything at all behind what they use."""
+    partial = torch.tensor([[[2, 0]], [[1, 3]]], dtype=torch.int32)
+    full = torch.tensor([[[1, 2]]], dtype=torch.int32)
+    of_partial = torch.tensor([[[[4, 0, -7], [9, 9, 9]]], [[[2, 1 << 30, 2], [0, 1, 2]]]], dtype=torch.int32)
+    of_full = torch.tensor([[[[1, 1, 4, 0], [3, 4, 3, -1]]]], dtype=torch.int32)
+    for tables in ([partial, of_partial], [full, of_full], [partial, of_partial, full, of_full], [full, of_full, partial, of_partial]):
+        found = _masks.to_states(tables, 5)
+        assert found.is_contiguous() and found.shape[-1] == 8
+        assert torch.equal(found[..., :5], find_states(tables, 5))
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """Lists of which states were made."""
+    calls, to_states = [], _masks.to_states
+
+    def count(tables, columns):
+        calls.append(list(tables))
+        return to_states(tables, columns)
+
+    monkeypatch.setattr(_masks, "to_states", count)
+    return calls
+
+
+def test_states_are_made_for_gradients(device, read, made):
+    """Of the lists that the call had, whatever the BlockMask has by then."""
+    mask, other = make_mask(make_window(20)), make_mask(make_window(90))
+    for _ in range(2):
+        inputs = [x.requires_grad_() for x in make_inputs()]
+        outs = [attune.flex_attention(*inputs, block_mask=mask) for _ in range(2)]
+        assert not made
+        lists = [mask.kv_num_blocks, mask.kv_indices, mask.full_kv_num_blocks, mask.full_kv_indices]
+        mask.kv_num_blocks, mask.kv_indices = other.kv_num_blocks, other.kv_indices
+        torch.autograd.grad(outs[1].sum(), inputs)
+        assert all(one is given for one, given in zip(made[0], lists, strict=True))
+        mask.kv_num_blocks, mask.kv_indices = lists[:2]
+        mask.kv_indices.add_(0)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            outs[0].sum().backward()
+        attune.flex_attention(*inputs, block_mask=mask).sum().backward()
+        assert len(made) == 2 and len(read) == 2
+        made.clear()
