@@ -90,6 +90,8 @@ class Capture:
     name: str
     #: Dimensions that are read at the batch, head, query or key itself, and so need an element for each.
     reads: set[tuple[int, str]] = dataclasses.field(default_factory=set)
+    #: What it is detached from, by the function that reads it.
+    source: torch.Tensor | None = None
 
 
 class Writer:

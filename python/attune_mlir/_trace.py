@@ -149,7 +149,8 @@ class _Translator:
         scalar = Scalar(f"%{self.what[0]}_{name}", known, is_natural=name != "score", argument="" if name == "score" else name)
         return Array((), dtype, lambda _: scalar)
 
-    def _capture(self, tensor: torch.Tensor) -> Any:
+    def _capture(self, tensor: torch.Tensor, source: torch.Tensor | None = None) -> Any:
+        """`source` is what a function detaches it from."""
         if tensor.dtype not in ELEMENT_TYPES:
             raise NotImplementedError(
                 f"expects tensors that {self.what} reads of bool, integers or floats to 32 bits, but got {tensor.dtype}"
@@ -160,9 +161,9 @@ class _Translator:
         def find() -> Capture:
             """When it is first read, so that operands are in the order of reading."""
             for capture in self.captures:
-                if capture.tensor is tensor:
+                if capture.tensor is tensor or (source is not None and capture.source is source):
                     return capture
-            self.captures.append(Capture(tensor, f"%capture{len(self.captures)}"))
+            self.captures.append(Capture(tensor, f"%capture{len(self.captures)}", source=source))
             return self.captures[-1]
 
         return Array(tuple(tensor.shape), tensor.dtype, lambda place: self.writer.read(find(), place))
@@ -182,7 +183,8 @@ class _Translator:
             self.values[node] = Array((), out.dtype, lambda _: value)
             return
         if node in self.detaching and node.args[0].op == "get_attr":  # read apart from where it has gradients
-            self.values[node] = self._capture(getattr(self.graph, str(node.args[0].target)).detach())
+            source = getattr(self.graph, str(node.args[0].target))
+            self.values[node] = self._capture(source.detach(), source)
             return
         self.detaches |= node in self.detaching and out.dtype.is_floating_point
         arguments = torch.fx.node.map_arg(node.args, self._get)

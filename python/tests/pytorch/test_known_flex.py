@@ -9,7 +9,7 @@ import torch
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
 import attune_mlir as attune
-from attune_mlir import _flex, _masks
+from attune_mlir import _flex, _masks, _trace
 
 LENGTH = 200
 
@@ -283,3 +283,15 @@ def test_states_are_made_for_gradients(device, read, made):
         attune.flex_attention(*inputs, block_mask=mask).sum().backward()
         assert len(made) == 2 and len(read) == 2
         made.clear()
+
+
+def test_detached_beside_lists(device):
+    """What functions detach is one tensor in the forward pass and in gradients, behind which these read what lists say."""
+    bias = torch.randn(2, LENGTH, requires_grad=True)
+
+    def add(score, b, h, q_idx, kv_idx):
+        return score + bias[h, q_idx] + bias.detach()[h, kv_idx]
+
+    traced = _trace.translate(add, None, bias.device)
+    listed = _trace.translate_listed(add, None, bias.device, traced, _masks.Lists((128, 128), (1, 1)))
+    assert len(traced.captures) == 2 and "%capture2[" in listed.clauses and "%capture3" not in listed.clauses
