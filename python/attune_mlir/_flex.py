@@ -319,11 +319,10 @@ def _count_columns(blocks: Any) -> int:
     return -(-int(blocks.seq_lengths[1]) // int(blocks.BLOCK_SIZE[1]))
 
 
-def read_lists(form: Form, tables: Sequence[torch.Tensor], columns: int) -> Form:
-    """A form of functions that were traced with lists of blocks, `columns` of keys: what these say is their last tensor."""
+def add_states(form: Form, states: torch.Tensor) -> Form:
+    """A form of functions that were traced with lists of blocks: what these say is their last tensor."""
     assert form.traced is not None, "expects functions that were traced"
-    states = _regions.Capture(_masks.to_states(tables, columns), f"%capture{len(form.traced.captures)}")
-    captures = (*form.traced.captures, states)
+    captures = (*form.traced.captures, _regions.Capture(states, f"%capture{len(form.traced.captures)}"))
     return form._replace(traced=_trace.Traced(form.traced.clauses, captures, form.traced.detaches))
 
 
@@ -338,7 +337,7 @@ def differentiate(
 ) -> tuple[torch.Tensor | None, ...]:
     """The gradients of query, key, value and sinks that are wanted, and None of others, and those of `learned`, which scores read.
 
-    `form` is without lists of blocks, which `read_lists` has read. `learned` are slopes and tensors that functions read. `results` are
+    `form` is without lists of blocks, which `add_states` has read. `learned` are slopes and tensors that functions read. `results` are
     the result, the logarithm of the sum, and their gradients.
     """
     out, _, _, lse_grad = results
@@ -428,7 +427,7 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         query, key, value, sinks, out, lse, _, *read = ctx.saved_tensors
         names, form, chip, learned, num_tables, columns = ctx.rest
         if num_tables:
-            form = read_lists(form, read[:num_tables], columns)
+            form = add_states(form, _masks.share_states(read[:num_tables], columns))
         arrays = dict(zip(names, (query, key, value), strict=True))
         if out_grad is None:
             out_grad = torch.zeros_like(out)

@@ -148,7 +148,8 @@ def _compute_backward(
     form = _make_form(alibi_slopes, random, (), captures, **options)
     if tables:
         _, block, _, keys = options["blocks"]
-        form = _flex.read_lists(form, tables, -(-keys // block))
+        # PyTorch's compiler may have put other lists where some were.
+        form = _flex.add_states(form, _masks.to_states(tables, -(-keys // block)))
     arrays = dict(zip(_NAMES, (q, k, v), strict=True))
     of_q, of_k, of_v, of_slopes, of_sinks, *of_captures = wanted
     of_learned = (of_slopes, *of_captures)

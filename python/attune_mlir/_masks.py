@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+import threading
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -57,14 +59,53 @@ def to_states(tables: Sequence[torch.Tensor], columns: int) -> torch.Tensor:
     pairs = list(zip(tables[::2], tables[1::2], strict=True))
     sizes = [max(of) for of in zip(*(counts.shape for counts, _ in pairs), strict=True)]
     states = tables[0].new_zeros((*sizes, (columns // 4 + 1) * 4), dtype=torch.int32)
-    width, steps = None, states
+    steps: torch.Tensor | None = None
     for state, (counts, indices) in enumerate(pairs, start=1):
-        if indices.shape[-1] != width:
-            width = indices.shape[-1]
-            steps = torch.arange(width, dtype=torch.int32, device=indices.device)
-        places = torch.where(steps < counts.unsqueeze(-1), indices, columns).long()
-        states.scatter_(-1, places.expand(*sizes, -1), state)
+        if steps is None or steps.shape != indices.shape[-1:]:
+            steps = torch.arange(indices.shape[-1], dtype=torch.int32, device=indices.device)
+        # A number in place of others is filled in where they are: `torch.where` would make a tensor of it.
+        places = indices.to(torch.int64, copy=True).masked_fill_(steps >= counts.unsqueeze(-1), columns)
+        states.scatter_(-1, places if places.shape[:-1] == states.shape[:-1] else places.expand(*sizes, -1), state)
     return states
+
+
+#: States by backward passes of PyTorch's, where it goes on: with the lists that they were made of, which are told apart by being alive.
+_shared: dict[int, dict[Hashable, tuple[Sequence[torch.Tensor], torch.Tensor]]] = {}
+_shared_lock = threading.Lock()
+#: Passes whose states are kept. One that fails does not say that it ends.
+_MAX_PASSES = 8
+
+
+def _find_shared(number: int) -> dict[Hashable, tuple[Sequence[torch.Tensor], torch.Tensor]]:
+    with _shared_lock:
+        if number not in _shared:
+            while len(_shared) >= _MAX_PASSES:
+                _shared.pop(next(iter(_shared)))
+            _shared[number] = {}
+            torch.autograd.Variable._execution_engine.queue_callback(functools.partial(_forget_shared, number))
+        return _shared[number]
+
+
+def _forget_shared(number: int) -> None:
+    with _shared_lock:
+        _shared.pop(number, None)
+
+
+def share_states(tables: Sequence[torch.Tensor], columns: int) -> torch.Tensor:
+    """`to_states` of lists that were saved for a backward pass, in it: one table for all calls with the same lists.
+
+    What is saved does not change before the pass has ended, or PyTorch says so where it is unpacked.
+    """
+    number = -1 if torch.compiler.is_compiling() else torch._C._current_graph_task_id()
+    if number < 0:
+        return to_states(tables, columns)
+    shared, key = _find_shared(number), (columns, *map(id, tables))
+    if tables[0].is_cuda:
+        # Other streams do not wait for it, and a graph cannot launch it again.
+        key += (torch.cuda.current_stream(tables[0].device).cuda_stream, torch.cuda.is_current_stream_capturing())
+    if (found := shared.get(key)) is None:
+        found = shared[key] = tables, to_states(tables, columns)
+    return found[1]
 
 
 def read_states(mask: MaskFunction | None, states: torch.Tensor, block_size: tuple[int, int]) -> MaskFunction:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
 import attune_mlir as attune
@@ -295,3 +296,49 @@ def test_detached_beside_lists(device):
     traced = _trace.translate(add, None, bias.device)
     listed = _trace.translate_listed(add, None, bias.device, traced, _masks.Lists((128, 128), (1, 1)))
     assert len(traced.captures) == 2 and "%capture2[" in listed.clauses and "%capture3" not in listed.clauses
+
+
+def test_states_of_one_backward_pass(device, made):
+    """Layers with the same lists share what is made of them, and nothing of it is left."""
+    mask, other = make_mask(make_window(20)), make_mask(make_window(20))
+
+    def run(*masks):
+        made.clear()
+        query, *others = (x.requires_grad_() for x in make_inputs())
+        for one in masks:
+            query = attune.flex_attention(query, *others, block_mask=one)
+        query.sum().backward()
+        assert not _masks._shared
+        return len(made)
+
+    assert run(mask, mask, mask) == 1
+    assert run(mask, other, mask) == 2
+    mask.kv_num_blocks.zero_()
+    assert run(mask, mask) == 1 and not made[0][0].any()
+    # A pass in another one, of what is computed again.
+    made.clear()
+    query, key, value = (x.requires_grad_() for x in make_inputs())
+    for reentrant in (True, False):
+        again = torch.utils.checkpoint.checkpoint(attune.flex_attention, query, key, value, None, mask, use_reentrant=reentrant)
+        attune.flex_attention(again, key, value, block_mask=mask).sum().backward()
+        assert not _masks._shared
+
+
+def test_states_of_passes_that_fail(device, made):
+    mask = make_mask(make_window(20))
+
+    class Fail(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, grad):
+            raise RuntimeError("expected")
+
+    for number in range(2 * _masks._MAX_PASSES):
+        query, *others = (x.requires_grad_() for x in make_inputs())
+        with pytest.raises(RuntimeError, match="expected"):
+            attune.flex_attention(Fail.apply(query), *others, block_mask=mask).sum().backward()
+        assert len(made) == number + 1 and len(_masks._shared) <= _masks._MAX_PASSES
+    _masks._shared.clear()
