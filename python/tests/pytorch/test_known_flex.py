@@ -10,7 +10,7 @@ import torch.utils.checkpoint
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
 import attune_mlir as attune
-from attune_mlir import _flex, _masks, _trace
+from attune_mlir import _flex, _masks, _repeated, _trace
 
 LENGTH = 200
 
@@ -342,3 +342,41 @@ def test_states_of_passes_that_fail(device, made):
             attune.flex_attention(Fail.apply(query), *others, block_mask=mask).sum().backward()
         assert len(made) == number + 1 and len(_masks._shared) <= _masks._MAX_PASSES
     _masks._shared.clear()
+
+
+def test_compiled(device, read):
+    """Of a graph of PyTorch's compiler: the call and that of its gradients are read once."""
+    torch._dynamo.reset()
+    mask = make_mask(make_window(20))
+
+    @torch.compile(backend="aot_eager", fullgraph=True)
+    def call(q, k, v, bias):
+        return attune.flex_attention(q, k, v, lambda s, b, h, m, n: s + bias[h, m], mask)
+
+    for _ in range(3):
+        inputs = [x.requires_grad_() for x in make_inputs()]
+        out = call(*inputs, torch.randn(2, LENGTH))
+        assert out.shape == inputs[0].shape
+        found = torch.autograd.grad(out.sum(), inputs)
+        assert [x.shape for x in found] == [x.shape for x in inputs] and len(read) == 2
+
+
+def test_operator_with_one_tensor_twice(device, read, monkeypatch):
+    """A call that captures one twice says nothing of which one another call captures."""
+    given, launch_known = [], _repeated._native.launch_known
+
+    def look(*arguments):
+        found = launch_known(*arguments)
+        given.append([x.data_ptr() for x in arguments[-2:]] if found is not None else None)
+        return found
+
+    monkeypatch.setattr(_repeated._native, "launch_known", look)
+    adds = "".join(f" %t{n} = arith.addf %{'t0' if n else 's_score'}, %s{n} : f32" for n in range(2))
+    reads = " ".join(f"%s{n} = tensor.extract %capture{n}[%s_h, %s_q] : tensor<?x?xf32>" for n in range(2))
+    clauses = f"score (%s_score, %s_b, %s_h, %s_q, %s_kv) {{ {reads}{adds} attn.yield %t1 : f32 }}"
+    options = {"clauses": clauses, "grad_clauses": "", "reads": ["0:h 1:q"] * 2, "blocks": [], "probability": 0.0, "scale": None}
+    options |= {"causal": False, "window": None, "softcap": None, "layout": "bhsd", "chip": None}
+    first, second = (torch.randn(2, LENGTH) for _ in range(2))
+    for pair in ((first, first), (first, second), (second, first)):
+        torch.ops.attune.flex_attention(*make_inputs(), None, None, None, [], list(pair), **options)
+    assert len(read) == 1 and given == [[first.data_ptr(), second.data_ptr()], [second.data_ptr(), first.data_ptr()]]
