@@ -343,7 +343,7 @@ def differentiate(
     out, _, _, lse_grad = results
     parts, (*of_parts, of_sinks) = list(arrays.values()), wanted
     query, key, _ = parts
-    saved = _gradients.Saved(*(None if x is None else x.contiguous() for x in results))
+    kept = [x.contiguous() for x in results if x is not None]
     deterministic, has_scores = _torch.is_deterministic(), bool(out.numel() and key.numel())
     is_added, sinks_grad = _torch.differentiate_sinks(of_sinks, has_scores, sinks, *results, form.layout)
     if not has_scores or not (any(of_parts) or learned or is_added):
@@ -351,9 +351,8 @@ def differentiate(
         return *zeros, sinks_grad, *map(torch.zeros_like, learned)
     of_q, of_k, of_v = of_parts
     kind = (of_q, of_k, of_v), deterministic
-    kept = {name: x for name, x in vars(saved).items() if x is not None}
     read = sinks if is_added else None
-    attempt = _repeated.Attempt([*parts, *kept.values()], form, read, lse_grad is not None, chip, (*kind, is_added), learned)
+    attempt = _repeated.Attempt([*parts, *kept], form, read, lse_grad is not None, chip, (*kind, is_added), learned)
     if (found := attempt.launch_recorded()) is not None:
         made = iter((found,) if isinstance(found, torch.Tensor) else found)
         first = [next(made) if is_wanted else None for is_wanted in of_parts]
@@ -363,11 +362,11 @@ def differentiate(
     others = (len(_gradients.PARTS),) * is_added + tuple(call.numbers[id(tensor)] for tensor in learned)
 
     def learn(_: Any, __: Any, written: list[int], arguments: list[_native.Tensor], kernel: _native.Kernel, queue: int) -> bool:
-        attempt.learn(call, written, arguments, kernel, queue, list(kept))
+        attempt.learn(call, written, arguments, kernel, queue, _gradients.SAVED[: len(kept)])
         return True
 
     problem = _gradients.Gradients(call.problem, *kind, others)
-    made = iter(_gradients.run(call.place, chip, problem, call.bucket, call.inputs, saved, parts, learn))
+    made = iter(_gradients.run(call.place, chip, problem, call.bucket, call.inputs, _gradients.Saved(*kept), parts, learn))
     first = [next(made) for _ in parts]
     return *first, next(made) if is_added else sinks_grad, *(x.to(like) for x, like in zip(made, learned, strict=True))
 
@@ -483,6 +482,9 @@ def compute(
             raise ValueError(_torch.NO_PLACES)
         return run(arrays, form, sinks, return_lse, chip, out=out, stream=stream)
     query, key, value = arrays.values()
+    if _torch.is_plain(query, key, value, sinks):
+        out, lse = _compute(arrays, form, sinks, return_lse, chip)
+        return out, lse if return_lse else None
     if torch.amp.is_autocast_available(query.device.type) and torch.is_autocast_enabled(query.device.type):
         query, key, value = _torch.cast_for_autocast(query.device.type, query, key, value)
         arrays = dict(zip(arrays, (query, key, value), strict=True))

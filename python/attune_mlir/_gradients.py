@@ -44,6 +44,10 @@ class Saved:
     lse_grad: Any = None
 
 
+#: As kernels call them.
+SAVED = tuple(field.name for field in dataclasses.fields(Saved))
+
+
 def run(
     place: tuple[str, int],
     chip: str | None,

@@ -46,8 +46,12 @@ class Lists(NamedTuple):
 
 def describe_lists(tables: Sequence[torch.Tensor], block_size: Sequence[int]) -> Lists:
     """Of tables as `to_states` has them."""
-    by_batch, by_head = (2 if any(table.shape[dim] > 1 for table in tables) else 1 for dim in (0, 1))
-    return Lists((int(block_size[0]), int(block_size[1])), (by_batch, by_head))
+    by_batch = by_head = 1
+    for table in tables:
+        batch, heads = table.shape[:2]
+        by_batch, by_head = 2 if batch > 1 else by_batch, 2 if heads > 1 else by_head
+    rows, columns = block_size
+    return Lists((int(rows), int(columns)), (by_batch, by_head))
 
 
 def to_states(tables: Sequence[torch.Tensor], columns: int) -> torch.Tensor:

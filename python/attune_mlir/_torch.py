@@ -224,16 +224,15 @@ def find_gradients(
     known, found = None, None
     kept = [x.contiguous() for x in (out, lse, out_grad, lse_grad) if x is not None]
     of_q, of_k, of_v = of_parts
-    if alibi_slopes is None and all(type(x) is torch.Tensor for x in kept):
+    if alibi_slopes is None and _PLAIN.issuperset(map(type, kept)):
         # Sinks are in the log-sum-exps: none but the kernel of their gradient reads them again.
-        bits = (True, of_q, of_k, of_v, sinks is None, deterministic, is_added)
-        kind = sum(bit << number for number, bit in enumerate(bits))
+        kind = 1 | of_q << 1 | of_k << 2 | of_v << 3 | (sinks is None) << 4 | deterministic << 5 | is_added << 6
         longest, integers = ((None, None), {}) if packed is None else (packed.longest, packed.integers)
         if packed is not None:
             kind = _known.kinds[kind, "varlen"]
         probability, random = options.get("dropout") or (0, None)
-        names = (kind, *(options[name] for name in ("causal", "window", "softcap", "scale")), False, options["layout"], options["chip"])
-        names = (*names, probability, *longest)
+        first = (kind, options["causal"], options["window"], options["softcap"], options["scale"], False)
+        names = (*first, options["layout"], options["chip"], probability, *longest)
         behind = (random, *integers.values(), *((sinks,) if is_added else ()))
         if (found := _native.launch_known(*names, q, k, v, *kept, *behind)) is None:
             known = functools.partial(_native.add_known, names)
@@ -325,8 +324,8 @@ class Recorder:
         # Tensors that were left out at the end want none.
         needed = ctx.needs_input_grad
         wanted = [place < len(needed) and needed[place] for place in self.learned]
-        q, k, v, alibi_slopes, sinks = (inputs[place] for place in self.learned)
-        tensors = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks, *(inputs[place] for place in self.read))
+        q, k, v, alibi_slopes, sinks = [inputs[place] for place in self.learned]
+        tensors = (out_grad, lse_grad, q, k, v, out, lse, alibi_slopes, sinks, *[inputs[place] for place in self.read])
         options = {**ctx.options, "wanted": wanted}
         if not torch.is_grad_enabled() and is_plain(*tensors):
             found = self.find_gradients(*tensors, **options)
@@ -554,6 +553,10 @@ def is_fake(*arrays: Any) -> bool:
 
 def is_plain(*arrays: Any) -> bool:
     """Whether a call means what it says, for nothing casts, either."""
+    if torch.compiler.is_compiling():
+        return False
+    if _native.is_undisturbed() and _PLAIN.issuperset(map(type, arrays)):
+        return not _is_meta(arrays)
     return not is_traced(*arrays) and not is_autocast()
 
 

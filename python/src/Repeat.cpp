@@ -189,12 +189,18 @@ static bool readArguments(PyObject *const *arguments, Py_ssize_t count,
   return true;
 }
 
-/// Whether PyTorch records, casts, traces or transforms a call, or would call
-/// something else for it.
+/// Whether PyTorch casts, traces or transforms calls, or would call something
+/// else for them, or does not say so.
+static bool isDisturbed(const PyTorch &torch) {
+  return !torch.seesState() || !torch.isUndisturbed() ||
+         torch.countFunctionModes() != 0 ||
+         torch.casts(static_cast<int8_t>(torch.cpu)) ||
+         torch.casts(static_cast<int8_t>(torch.cuda));
+}
+
+/// The same of a call, and whether PyTorch records it.
 static bool isDisturbed(const PyTorch &torch, const Arguments &read) {
-  if (!torch.isUndisturbed() || torch.countFunctionModes() != 0 ||
-      torch.casts(static_cast<int8_t>(torch.cpu)) ||
-      torch.casts(static_cast<int8_t>(torch.cuda)))
+  if (isDisturbed(torch))
     return true;
   if (!torch.recordsGradients())
     return false;
@@ -217,7 +223,7 @@ static PyObject *repeat(PyObject *, PyObject *const *arguments,
     return nullptr;
   const PyTorch *torch = PyTorch::find();
   if (!isKnown || !torch || !torch->objectType ||
-      (checks && (!torch->seesState() || isDisturbed(*torch, read))))
+      (checks && isDisturbed(*torch, read)))
     return nb::none().release().ptr();
   return launch(*torch, read);
 }
@@ -281,6 +287,14 @@ void attune::python::bindKnownCalls(nb::module_ &scope) {
   scope.def(
       "forget_known", [] { KnownCalls::get().clear(); },
       "Has the next calls look for their kernels again.");
+  scope.def(
+      "is_undisturbed",
+      [] {
+        const PyTorch *torch = PyTorch::find();
+        return torch && !isDisturbed(*torch);
+      },
+      "Whether nothing but backward mode sees what is done with PyTorch's own "
+      "tensors; False where that cannot be told.");
   scope.def("round_length", roundLength, nb::arg("length"),
             "The length of the bucket of lengths that share a schedule.");
   auto convert = [](auto *function) {
