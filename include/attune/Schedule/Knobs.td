@@ -87,6 +87,8 @@ def Knob_Persistent : EnumKnob<"persistent", "persistent", "Persistent",
   "Whether as many workgroups are launched as the chip holds, each of which computes one tile after the other: static gives each every n-th tile, dynamic the one that a work counter says is next.">;
 def Knob_WorkgroupsPerSm : Knob<"workgroupsPerSm", "workgroups-per-sm", 1, [1, 2, 3, 4],
   "Workgroups that must fit on one SM at a time; bounds the registers of a thread.">;
+def Knob_StrengthReduction : Knob<"strengthReduction", "strength-reduction", 0, [0],
+  "1 lets LLVM give loops counters of their own for what follows from theirs (loop strength reduction), 0 leaves that to the assembler, whose order of instructions hangs on it. For chips of NVIDIA; others have those counters with either.", [1]>;
 def Knob_Cluster : Knob<"cluster", "cluster", 1, [1, 2],
   "Workgroups of one cluster, which take neighbouring query tiles of a head and share what they load of its keys and values.">;
 
@@ -154,7 +156,7 @@ def Knobs_Attention : KnobSet<"attention", "Attention", [
   Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
   Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
   Knob_WorkgroupsPerSm, Knob_Cluster, Knob_OutputWarpsN, Knob_SplitKeys, Knob_MergeParts, Knob_MmaSchedule,
-  Knob_LateKeys
+  Knob_LateKeys, Knob_StrengthReduction
 ], attentionSizes, "`attn.attention`">;
 
 //===----------------------------------------------------------------------===//
@@ -208,7 +210,8 @@ def Knobs_AttentionGrad : KnobSet<"attention_grad", "AttentionGrad", [
   Knob_GradientForm,
   Knob_KVBlockM, Knob_KVBlockN, Knob_KVWarps, Knob_KVStages, Knob_KVInRegisters, Knob_KVWorkgroupsPerSm,
   Knob_QBlockM, Knob_QBlockN, Knob_QWarps, Knob_QKVStages, Knob_QRowsInRegisters, Knob_QWorkgroupsPerSm,
-  Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked, Knob_ScoresAhead, Knob_RoundLast, Knob_ListVisited
+  Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked, Knob_ScoresAhead, Knob_RoundLast, Knob_ListVisited,
+  Knob_StrengthReduction
 ], attentionSizes, "`attn.attention_grad`">;
 
 //===----------------------------------------------------------------------===//

@@ -183,9 +183,10 @@ static AttentionGradAttr selectFused(const AttentionGradProblem &problem,
       countExcess(problem, both, MaskDim::Key, target) == 0)
     return both;
   // Seen on an H200 at a head size of 64: 9 percent faster without a mask, and
-  // from 2 percent slower to 2 faster under a causal one. Slower at 128.
+  // from 2 percent slower to 2 faster under a causal one. Slower at 128. With
+  // strength reduction another 1 to 3 percent, of which 128 has none.
   AttentionGradSchedule ahead = choice.schedule;
-  ahead.scoresAhead = 1;
+  ahead.scoresAhead = ahead.strengthReduction = 1;
   AttentionGradAttr early = ahead.getAttr(target.getContext());
   if (isSmall(problem) && !checkLegal(problem, early, target))
     return early;

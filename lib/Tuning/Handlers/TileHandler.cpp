@@ -25,6 +25,7 @@ static void dropFactsOfChip(ModuleOp module) {
     source.erase();
   module.walk([](gpu::GPUFuncOp kernel) {
     kernel->removeAttr(tile::TileDialect::kResidencyAttrName);
+    kernel->removeAttr(tile::TileDialect::kKeepCountersAttrName);
     // The host side launches what the limit has been applied to.
     if (launch::ManifestAttr manifest = launch::getManifest(kernel))
       launch::setManifest(kernel, manifest.withoutGridLimit());

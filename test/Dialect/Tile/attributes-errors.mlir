@@ -319,6 +319,24 @@ gpu.module @kernels {
 
 // -----
 
+gpu.module @kernels {
+  gpu.func @keep_counters_owner() kernel {
+    // expected-error @below {{expects 'tile.keep_counters' on a kernel, but got it on this}}
+    gpu.return {tile.keep_counters}
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @below {{expects 'tile.keep_counters' to be a unit, but got 1}}
+  gpu.func @keep_counters_value() kernel attributes {tile.keep_counters = 1 : i64} {
+    gpu.return
+  }
+}
+
+// -----
+
 // expected-error @below {{expects 'tile.workgroups_per_sm' on 'gpu.func', but got it on this}}
 func.func private @workgroups_per_sm_owner() attributes {tile.workgroups_per_sm = 2 : i64}
 

@@ -8,6 +8,7 @@
 #include "NVIDIA.h"
 #include "Ptxas.h"
 #include "SharedPointer.h"
+#include "attune/Dialect/Tile/IR/Tile.h"
 #include "attune/Dialect/WGMMA/IR/WGMMA.h"
 #include "attune/Target/AssemblyEmitter.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
@@ -21,10 +22,12 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar.h"
 
 using namespace mlir;
 using namespace attune;
@@ -293,6 +296,20 @@ static void addRuns(llvm::Module &module) {
 }
 
 namespace {
+/// Leaves loops the counters that they have. LLVM makes others of what follows
+/// from these, as the slots of rings do, for which ptxas has instructions of a
+/// warp: it then orders what is around them in another way, by which kernels
+/// were up to 7 percent slower, and seldom faster.
+class PassesKeepingCounters : public llvm::legacy::PassManager {
+  std::unique_ptr<llvm::Pass> reduction{llvm::createLoopStrengthReducePass()};
+  void add(llvm::Pass *pass) override {
+    if (pass->getPassID() == reduction->getPassID())
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+};
+
 class PTXEmitter : public AssemblyEmitter<NVVM::SerializeGPUModuleBase> {
 public:
   using AssemblyEmitter::AssemblyEmitter;
@@ -312,10 +329,32 @@ private:
     constexpr unsigned kFirstThatFetches = 87;
     if (nvidia::getCapability(getTarget().getChip()) >= kFirstThatFetches)
       fetchNeighbours(llvmModule);
-    return AssemblyEmitter::moduleToObject(llvmModule);
+    bool keepsCounters =
+        llvm::any_of(getOperation().getRegion(0).getOps(), [](Operation &op) {
+          return op.hasAttr(tile::TileDialect::kKeepCountersAttrName);
+        });
+    return keepsCounters ? emitKeepingCounters(llvmModule)
+                         : AssemblyEmitter::moduleToObject(llvmModule);
   }
+  FailureOr<SmallVector<char, 0>> emitKeepingCounters(llvm::Module &llvmModule);
 };
 } // namespace
+
+FailureOr<SmallVector<char, 0>>
+PTXEmitter::emitKeepingCounters(llvm::Module &llvmModule) {
+  FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
+  if (failed(machine))
+    return failure();
+  SmallVector<char, 0> text;
+  llvm::raw_svector_ostream stream(text);
+  PassesKeepingCounters passes;
+  if ((*machine)->addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr,
+                                      llvm::CodeGenFileType::AssemblyFile))
+    return getOperation().emitError(
+        "expects a back end of LLVM that writes assembly, but got none");
+  passes.run(llvmModule);
+  return text;
+}
 
 /// As upstream does it at this level, but without looking for scalars that may
 /// become vectors: kernels have vectors where the chip does, and chains of

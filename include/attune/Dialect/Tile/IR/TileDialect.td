@@ -41,6 +41,9 @@ def Tile_Dialect : Dialect {
     /// On a kernel, an i64: workgroups that must fit on one SM at a time, which
     /// bounds the registers of a thread.
     static constexpr ::llvm::StringLiteral kResidencyAttrName = "tile.workgroups_per_sm";
+    /// On a kernel, a unit: its loops have no counters but those that they are
+    /// written with, where the chip's assembler can make others.
+    static constexpr ::llvm::StringLiteral kKeepCountersAttrName = "tile.keep_counters";
     /// On a kernel, an i64: bytes of shared memory that tile-allocate-shared
     /// has laid out.
     static constexpr ::llvm::StringLiteral kSharedBytesAttrName = "tile.shared_bytes";
