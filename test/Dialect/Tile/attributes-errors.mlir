@@ -319,12 +319,8 @@ gpu.module @kernels {
 
 // -----
 
-gpu.module @kernels {
-  gpu.func @keep_counters_owner() kernel {
-    // expected-error @below {{expects 'tile.keep_counters' on a kernel, but got it on this}}
-    gpu.return {tile.keep_counters}
-  }
-}
+// expected-error @below {{expects 'tile.keep_counters' on a kernel, but got it on this}}
+module attributes {tile.keep_counters} {}
 
 // -----
 
