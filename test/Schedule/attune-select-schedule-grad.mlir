@@ -9,7 +9,7 @@
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=WAVES
 
 // GROUPS-LABEL: func.func @head_64
-// GROUPS: schedule(<form = fused, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, scoresAhead = 1>)
+// GROUPS: schedule(<form = fused, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, scoresAhead = 1, strengthReduction = 1>)
 // WARPS-LABEL: func.func @head_64
 // WARPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8>)
 // WAVES-LABEL: func.func @head_64
@@ -21,7 +21,7 @@ func.func @head_64(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> te
 
 // Of heads that are neither short nor long and visit all, the last workgroup rounds gradients of queries.
 // GROUPS-LABEL: func.func @round_last
-// GROUPS: schedule(<form = fused, {{.*}}roundLast = 1>)
+// GROUPS: schedule(<form = fused, {{.*}}roundLast = 1, strengthReduction = 1>)
 // GROUPS-LABEL: func.func @round_of_group
 // GROUPS-NOT: roundLast
 // GROUPS-LABEL: func.func @round_masked
@@ -44,7 +44,7 @@ func.func @round_masked(%q: !rows, %lse: tensor<1x8x1024xf32>) -> !rows {
 // Equal bits in each launch are a sum in an order.
 // GROUPS-LABEL: func.func @deterministic
 // GROUPS: attn.attention_grad {{.*}} deterministic wrt
-// GROUPS-SAME: schedule(<form = ordered, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, scoresAhead = 1>)
+// GROUPS-SAME: schedule(<form = ordered, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, scoresAhead = 1, strengthReduction = 1>)
 // WARPS-LABEL: func.func @deterministic
 // WAVES-LABEL: func.func @deterministic
 func.func @deterministic(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> tensor<1x1x256x64xbf16> {
@@ -171,7 +171,7 @@ func.func @packed_with_gaps(%q: tensor<1x?x1x128xbf16>, %lse: tensor<1x1x?xf32>,
 
 // Blocks are listed where the mask reads tensors at positions, of more than a few blocks, in no order.
 // GROUPS-LABEL: func.func @documents
-// GROUPS: schedule(<form = fused, {{.*}}listBlocks = 1>)
+// GROUPS: schedule(<form = fused, {{.*}}listBlocks = 1, strengthReduction = 1>)
 // WARPS-LABEL: func.func @documents
 // WARPS: schedule(<{{.*}}listBlocks = 1>)
 // WAVES-LABEL: func.func @documents

@@ -86,14 +86,14 @@ func.func @tall_64(%q: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16>
 // Without a mask, two workgroups share what they read of keys that fill their
 // blocks.
 // CHECK-LABEL: func.func @cluster_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32, strengthReduction = 1>)
 func.func @cluster_128(%q: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
   return %o : tensor<4x16x4096x128xbf16>
 }
 
 // CHECK-LABEL: func.func @part_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, lateKeys = 32>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, lateKeys = 32, strengthReduction = 1>)
 func.func @part_128(%q: tensor<4x16x3000x128xbf16>) -> tensor<4x16x3000x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<4x16x3000x128xbf16>, tensor<4x16x3000x128xbf16>, tensor<4x16x3000x128xbf16>
   return %o : tensor<4x16x3000x128xbf16>
@@ -116,7 +116,7 @@ func.func @long_masked_128(%q: tensor<1x16x8192x128xbf16>) -> tensor<1x16x8192x1
 
 // Long rows pay for taller tiles with smaller blocks.
 // CHECK-LABEL: func.func @long_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32, strengthReduction = 1>)
 func.func @long_128(%q: tensor<1x16x8192x128xbf16>) -> tensor<1x16x8192x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>
   return %o : tensor<1x16x8192x128xbf16>

@@ -27,7 +27,7 @@ func.func @masked_128(%q: tensor<1x8x?x128xbf16>) -> tensor<1x8x?x128xbf16> {
 
 // CHECK-LABEL: func.func @any_128
 // SHORT: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
-// LONG: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, lateKeys = 32>)
+// LONG: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, lateKeys = 32, strengthReduction = 1>)
 func.func @any_128(%q: tensor<1x8x?x128xbf16>) -> tensor<1x8x?x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x8x?x128xbf16>, tensor<1x8x?x128xbf16>, tensor<1x8x?x128xbf16>
   return %o : tensor<1x8x?x128xbf16>
@@ -43,7 +43,7 @@ func.func @window_128(%q: tensor<1x8x?x128xbf16>) -> tensor<1x8x?x128xbf16> {
 
 // Static sizes are what they are, and no last block is taken to be whole where lengths are not.
 // CHECK-LABEL: func.func @static
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32, strengthReduction = 1>)
 func.func @static(%q: tensor<1x8x4096x128xbf16>) -> tensor<1x8x4096x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x8x4096x128xbf16>, tensor<1x8x4096x128xbf16>, tensor<1x8x4096x128xbf16>
   return %o : tensor<1x8x4096x128xbf16>

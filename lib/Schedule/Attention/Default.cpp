@@ -291,7 +291,11 @@ static AttentionAttr selectWarpgroupSchedule(const AttentionProblem &problem,
         // Three groups have few registers each and pay where blocks are large.
         if (groups == 3 && (blockN < 128 || takesMore))
           break;
-        if (hidesBoth && blockN > kSmallBlock)
+        // Rows as long as that leave a mask of large blocks no registers: those
+        // of 80 keys spill, and take 1 to 2 percent longer.
+        constexpr int64_t kLongRow = 192;
+        if (blockN > kSmallBlock &&
+            (hidesBoth || (problem.isMasked && problem.headDimV > kLongRow)))
           continue;
         AttentionSchedule wanted = makeGroups(
             problem, groups, trimBlock(problem, 64 * groups, blockN));
