@@ -319,16 +319,19 @@ void ConvertKernelToLLVM::runOnOperation() {
   // Taken before the conversion, which keeps neither as it is.
   struct Shell {
     int64_t threads, workgroupsPerSm;
+    bool keepsCounters;
   };
   llvm::StringMap<Shell> shells;
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
     chain(kernel, *model);
     auto residency = dyn_cast_or_null<IntegerAttr>(
         kernel->removeAttr(tile::TileDialect::kResidencyAttrName));
+    bool keepsCounters =
+        !!kernel->removeAttr(tile::TileDialect::kKeepCountersAttrName);
     std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();
     if (kernel.isKernel() && block)
-      shells[kernel.getName()] = {(*block)[0],
-                                  residency ? residency.getInt() : 0};
+      shells[kernel.getName()] = {
+          (*block)[0], residency ? residency.getInt() : 0, keepsCounters};
   }
   if ((model->narrowsIndices() && failed(narrowIndices())) ||
       failed(simplify(*model)) || failed(convert(*model, target)))
@@ -342,8 +345,15 @@ void ConvertKernelToLLVM::runOnOperation() {
     // softmax weight can do without: they are below the rounding of the row's
     // sum.
     function.setDenormalFpMathF32("preserve-sign,preserve-sign");
-    if (auto it = shells.find(function.getName()); it != shells.end())
-      model->configureKernel(function, target, it->second.threads,
-                             it->second.workgroupsPerSm);
+    auto it = shells.find(function.getName());
+    if (it == shells.end())
+      continue;
+    model->configureKernel(function, target, it->second.threads,
+                           it->second.workgroupsPerSm);
+    // The back end reads it.
+    if (it->second.keepsCounters)
+      function.setPassthroughAttr(
+          Builder(&getContext())
+              .getStrArrayAttr({tile::TileDialect::kKeepCountersAttrName}));
   }
 }

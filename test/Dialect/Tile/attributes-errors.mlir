@@ -319,7 +319,7 @@ gpu.module @kernels {
 
 // -----
 
-// expected-error @below {{expects 'tile.keep_counters' on a kernel, but got it on this}}
+// expected-error @below {{expects 'tile.keep_counters' on 'gpu.func', but got it on this}}
 module attributes {tile.keep_counters} {}
 
 // -----

@@ -330,8 +330,9 @@ private:
     if (nvidia::getCapability(getTarget().getChip()) >= kFirstThatFetches)
       fetchNeighbours(llvmModule);
     bool keepsCounters =
-        llvm::any_of(getOperation().getRegion(0).getOps(), [](Operation &op) {
-          return op.hasAttr(tile::TileDialect::kKeepCountersAttrName);
+        llvm::any_of(llvmModule, [](const llvm::Function &function) {
+          return function.hasFnAttribute(
+              tile::TileDialect::kKeepCountersAttrName);
         });
     return keepsCounters ? emitKeepingCounters(llvmModule)
                          : AssemblyEmitter::moduleToObject(llvmModule);
