@@ -350,10 +350,14 @@ void ConvertKernelToLLVM::runOnOperation() {
       continue;
     model->configureKernel(function, target, it->second.threads,
                            it->second.workgroupsPerSm);
+    if (!it->second.keepsCounters)
+      continue;
     // The back end reads it.
-    if (it->second.keepsCounters)
-      function.setPassthroughAttr(
-          Builder(&getContext())
-              .getStrArrayAttr({tile::TileDialect::kKeepCountersAttrName}));
+    Builder b(&getContext());
+    SmallVector<Attribute> passed{
+        b.getStringAttr(tile::TileDialect::kKeepCountersAttrName)};
+    if (ArrayAttr others = function.getPassthroughAttr())
+      llvm::append_range(passed, others);
+    function.setPassthroughAttr(b.getArrayAttr(passed));
   }
 }
