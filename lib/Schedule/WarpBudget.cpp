@@ -62,6 +62,8 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
   using Tile = tile::TileDialect;
   mlir::Builder b(kernel->getContext());
   kernel->setAttr(Tile::kResidencyAttrName, b.getI64IntegerAttr(workgroups));
+  if (keepsCounters)
+    kernel->setAttr(Tile::kKeepCountersAttrName, b.getUnitAttr());
   if (!producing)
     return;
   RoleRegisters registers =

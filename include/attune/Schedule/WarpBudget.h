@@ -47,6 +47,8 @@ struct WarpBudget {
   /// Those without which a thread that issues copies does not do, if they are
   /// more than the chip says.
   int64_t ofLoading = 0;
+  /// Whether loops have the counters that they are written with.
+  bool keepsCounters = false;
 
   int64_t getThreads(tile::TargetAttr target) const {
     return (computing + producing) * target.getLanes();
@@ -64,8 +66,9 @@ struct WarpBudget {
   /// Most registers that a thread that computes can have.
   int64_t getRegisterLimit(tile::TargetAttr target) const;
 
-  /// Says on a kernel how many workgroups of it an SM holds, and who runs what:
-  /// "compute", "restage", "load" and "store", where there are producers.
+  /// Says on a kernel how many workgroups of it an SM holds, whether it keeps
+  /// counters, and who runs what: "compute", "restage", "load" and "store",
+  /// where there are producers.
   void mark(mlir::Operation *kernel, tile::TargetAttr target) const;
   /// The name of the role of this number among those that compute: "compute",
   /// "compute1" and so on.

@@ -415,9 +415,6 @@ static LogicalResult outline(attn::AttentionOp op, tile::TargetAttr target,
     addCounter(outliner, kernel);
   getWholeBudget(AttentionProblem::get(op), op.getScheduleAttr(), target)
       .mark(kernel.getFunction(), target);
-  if (!op.getScheduleAttr().getStrengthReduction())
-    kernel.getFunction()->setAttr(tile::TileDialect::kKeepCountersAttrName,
-                                  UnitAttr::get(op.getContext()));
   buildKernelBody(kernel.getBody(), op, operands, *sizes);
   setLaunch(op, target, *sizes, outliner, kernel);
   if (parts.output && !mergesInLast(op.getScheduleAttr()))

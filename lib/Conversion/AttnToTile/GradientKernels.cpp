@@ -307,9 +307,6 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   }
   WarpBudget budget = getBudget(op.getScheduleAttr(), shape);
   budget.mark(kernel.getFunction(), target);
-  if (!op.getScheduleAttr().getStrengthReduction())
-    kernel.getFunction()->setAttr(tile::TileDialect::kKeepCountersAttrName,
-                                  UnitAttr::get(op.getContext()));
   buildGradientBody(kernel.getBody(), op, operands, shape, atom, target);
   Value starts = ownsKeys ? op.getKeyStarts() : op.getQueryStarts();
   setGrid(kernel,

@@ -176,6 +176,7 @@ WarpBudget attune::getBudget(const AttentionKnobs &schedule,
   WarpBudget budget{schedule.getNumWarps(), schedule.getProducerWarps(),
                     schedule.getMmaWarps(), schedule.getWorkgroupsPerSm(),
                     schedule.getPersistent() != Persistent::None};
+  budget.keepsCounters = !schedule.getStrengthReduction();
   if (!hasScoreRole(schedule))
     return budget;
   // Scores and, rounded, weights, and what else there is of rows, of masks and

@@ -137,6 +137,7 @@ WarpBudget attune::getBudget(const AttentionGradKnobs &schedule,
   WarpBudget budget{kernel.warps, schedule.getProducerWarps(),
                     schedule.getMmaWarps(), kernel.workgroupsPerSm};
   budget.stores = kernel.addsInOrder;
+  budget.keepsCounters = !schedule.getStrengthReduction();
   return budget;
 }
 
