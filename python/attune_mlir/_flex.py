@@ -137,7 +137,7 @@ def _get_tables(block_mask: Any, sizes: _operands.Sizes, device: torch.device) -
         raise ValueError(
             f"expects block_mask for {sizes.seq_q} queries and {sizes.seq_k} keys, but got one for {lengths[0]} and {lengths[1]}"
         )
-    rows = -(-sizes.seq_q // block_mask.BLOCK_SIZE[0])
+    rows = _masks.count_blocks(sizes.seq_q, block_mask.BLOCK_SIZE[0])
     tables = []
     for name, table in zip(TABLES, _repeated.read_tables(block_mask), strict=False):
         expected = [(1, sizes.batch), (1, sizes.heads), (rows,)]
@@ -315,10 +315,6 @@ def run(
     return out, lse
 
 
-def _count_columns(blocks: Any) -> int:
-    return -(-int(blocks.seq_lengths[1]) // int(blocks.BLOCK_SIZE[1]))
-
-
 def add_states(form: Form, states: torch.Tensor) -> Form:
     """A form of functions that were traced with lists of blocks: what these say is their last tensor."""
     assert form.traced is not None, "expects functions that were traced"
@@ -409,7 +405,8 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
             found = run(arrays, form, sinks, True, chip, attempt=attempt, has_gradients=True)
         lists, tables, columns = None, attempt.tables, 0
         if form.blocks is not None:
-            lists, columns = _masks.describe_lists(tables, form.blocks.BLOCK_SIZE), _count_columns(form.blocks)
+            lists = _masks.describe_lists(tables, form.blocks.BLOCK_SIZE)
+            columns = _masks.count_blocks(form.blocks.seq_lengths[1], form.blocks.BLOCK_SIZE[1])
         # Functions may read other numbers by the time that gradients are asked for, and a BlockMask may have other lists.
         traced = form.traced or _trace.trace(form.score_mod, form.mask_mod, query.device, attempt.identity, lists)
         captures = (capture.tensor for capture in traced.captures)

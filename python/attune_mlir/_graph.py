@@ -153,7 +153,7 @@ def _compute_backward(
     if tables:
         _, block, _, keys = options["blocks"]
         # PyTorch's compiler may have put other lists where some were.
-        form = _flex.add_states(form, _masks.to_states(tables, -(-keys // block)))
+        form = _flex.add_states(form, _masks.to_states(tables, _masks.count_blocks(keys, block)))
     arrays = dict(zip(_NAMES, (q, k, v), strict=True))
     of_q, of_k, of_v, of_slopes, of_sinks, *of_captures = wanted
     of_learned = (of_slopes, *of_captures)

@@ -54,6 +54,11 @@ def describe_lists(tables: Sequence[torch.Tensor], block_size: Sequence[int]) ->
     return Lists((int(rows), int(columns)), (by_batch, by_head))
 
 
+def count_blocks(length: int, size: int) -> int:
+    """Blocks of `size` queries or keys, of which the last one may have fewer."""
+    return -(-int(length) // int(size))
+
+
 def to_states(tables: Sequence[torch.Tensor], columns: int) -> torch.Tensor:
     """What lists say of each block of queries and keys: 0 if it is not listed, 1 if it is a partial one, 2 if it is a full one.
 
