@@ -10,6 +10,7 @@
 #include "attune/Target/Backend.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Target/LLVM/ModuleToObject.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace attune {
@@ -30,11 +31,20 @@ protected:
         this->getOrCreateTargetMachine();
     if (mlir::failed(machine))
       return mlir::failure();
-    mlir::FailureOr<llvm::SmallString<0>> text = this->translateModuleToISA(
-        module, **machine, [&] { return this->getOperation().emitError(); });
-    if (mlir::failed(text))
-      return mlir::failure();
-    return llvm::SmallVector<char, 0>(text->begin(), text->end());
+    std::unique_ptr<llvm::legacy::PassManager> passes = makePasses(module);
+    llvm::SmallVector<char, 0> text;
+    llvm::raw_svector_ostream stream(text);
+    if ((*machine)->addPassesToEmitFile(*passes, stream, /*DwoOut=*/nullptr,
+                                        llvm::CodeGenFileType::AssemblyFile))
+      return this->getOperation().emitError(
+          "expects a back end of LLVM that writes assembly, but got none");
+    passes->run(module);
+    return text;
+  }
+  /// Where the back end adds its passes for a module.
+  virtual std::unique_ptr<llvm::legacy::PassManager>
+  makePasses(const llvm::Module &) {
+    return std::make_unique<llvm::legacy::PassManager>();
   }
 };
 

@@ -22,7 +22,6 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Threading.h"
@@ -329,33 +328,21 @@ private:
     constexpr unsigned kFirstThatFetches = 87;
     if (nvidia::getCapability(getTarget().getChip()) >= kFirstThatFetches)
       fetchNeighbours(llvmModule);
+    return AssemblyEmitter::moduleToObject(llvmModule);
+  }
+  std::unique_ptr<llvm::legacy::PassManager>
+  makePasses(const llvm::Module &llvmModule) override {
     bool keepsCounters =
         llvm::any_of(llvmModule, [](const llvm::Function &function) {
           return function.hasFnAttribute(
               tile::TileDialect::kKeepCountersAttrName);
         });
-    return keepsCounters ? emitKeepingCounters(llvmModule)
-                         : AssemblyEmitter::moduleToObject(llvmModule);
+    if (keepsCounters)
+      return std::make_unique<PassesKeepingCounters>();
+    return AssemblyEmitter::makePasses(llvmModule);
   }
-  FailureOr<SmallVector<char, 0>> emitKeepingCounters(llvm::Module &llvmModule);
 };
 } // namespace
-
-FailureOr<SmallVector<char, 0>>
-PTXEmitter::emitKeepingCounters(llvm::Module &llvmModule) {
-  FailureOr<llvm::TargetMachine *> machine = getOrCreateTargetMachine();
-  if (failed(machine))
-    return failure();
-  SmallVector<char, 0> text;
-  llvm::raw_svector_ostream stream(text);
-  PassesKeepingCounters passes;
-  if ((*machine)->addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr,
-                                      llvm::CodeGenFileType::AssemblyFile))
-    return getOperation().emitError(
-        "expects a back end of LLVM that writes assembly, but got none");
-  passes.run(llvmModule);
-  return text;
-}
 
 /// As upstream does it at this level, but without looking for scalars that may
 /// become vectors: kernels have vectors where the chip does, and chains of
