@@ -12,7 +12,21 @@ from typing import Any, NamedTuple
 import torch
 from torch._dynamo.variables import higher_order_ops
 
-from . import _attention, _compiler, _devices, _frameworks, _gradients, _masks, _native, _operands, _regions, _repeated, _torch, _trace
+from . import (
+    _attention,
+    _compiler,
+    _devices,
+    _frameworks,
+    _gradients,
+    _masks,
+    _native,
+    _operands,
+    _regions,
+    _repeated,
+    _states,
+    _torch,
+    _trace,
+)
 from ._repeated import TABLES
 
 _DTYPES = {"float16": "f16", "bfloat16": "bf16"}
@@ -423,7 +437,7 @@ class _Recorded(torch.autograd.Function):  # type: ignore[misc]
         query, key, value, sinks, out, lse, _, *read = ctx.saved_tensors
         names, form, chip, learned, num_tables, columns = ctx.rest
         if num_tables:
-            form = add_states(form, _masks.share_states(read[:num_tables], columns))
+            form = add_states(form, _states.share(read[:num_tables], columns, chip))
         arrays = dict(zip(names, (query, key, value), strict=True))
         if out_grad is None:
             out_grad = torch.zeros_like(out)

@@ -33,7 +33,7 @@ from torch._higher_order_ops.utils import setup_compilation_env
 from torch._ops import HigherOrderOperator
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import _flex, _masks, _regions, _repeated, _torch, _trace
+from . import _flex, _masks, _regions, _repeated, _states, _torch, _trace
 
 #: Scores, and the batch, head, query and key.
 _NUM_SCALARS = 5
@@ -153,7 +153,7 @@ def _compute_backward(
     if tables:
         _, block, _, keys = options["blocks"]
         # PyTorch's compiler may have put other lists where some were.
-        form = _flex.add_states(form, _masks.to_states(tables, _masks.count_blocks(keys, block)))
+        form = _flex.add_states(form, _states.make(tables, _masks.count_blocks(keys, block), chip))
     arrays = dict(zip(_NAMES, (q, k, v), strict=True))
     of_q, of_k, of_v, of_slopes, of_sinks, *of_captures = wanted
     of_learned = (of_slopes, *of_captures)

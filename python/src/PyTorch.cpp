@@ -61,6 +61,7 @@ static bool findStable(PyTorch &torch) {
          findNumber(torch.f32, "aoti_torch_dtype_float32") &&
          findNumber(torch.i8, "aoti_torch_dtype_int8") &&
          findNumber(torch.u8, "aoti_torch_dtype_uint8") &&
+         findNumber(torch.i32, "aoti_torch_dtype_int32") &&
          findNumber(torch.cpu, "aoti_torch_device_type_cpu") &&
          findNumber(torch.cuda, "aoti_torch_device_type_cuda") &&
          find(torch.recordsGradients, "aoti_torch_grad_mode_is_enabled");
@@ -146,6 +147,8 @@ bool PyTorch::read(TorchTensor tensor, View &view) const {
 int32_t PyTorch::findType(uint8_t code, uint8_t bits) const {
   if (bits == 8)
     return code == kUInt ? u8 : code == kInt ? i8 : -1;
+  if (code == kInt && bits == 32)
+    return i32;
   if (code == kBFloat && bits == 16)
     return bf16;
   if (code != kFloat || (bits != 16 && bits != 32))

@@ -59,7 +59,7 @@ struct PyTorch {
                      const int64_t *strides, int64_t offset, int32_t type,
                      int32_t deviceType, int32_t deviceNumber, TorchTensor *);
   /// Types of elements that results have, and of devices.
-  int32_t f16, bf16, f32, i8, u8, cpu, cuda;
+  int32_t f16, bf16, f32, i8, u8, i32, cpu, cuda;
   bool isROCm;
   bool (*recordsGradients)();
   /// Null without CUDA.

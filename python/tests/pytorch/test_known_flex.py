@@ -10,7 +10,7 @@ import torch.utils.checkpoint
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
 import attune_mlir as attune
-from attune_mlir import _flex, _masks, _repeated, _trace
+from attune_mlir import _devices, _flex, _masks, _repeated, _states, _trace
 
 LENGTH = 200
 
@@ -248,21 +248,70 @@ def test_states():
     of_partial = torch.tensor([[[[4, 0, -7], [9, 9, 9]]], [[[2, 1 << 30, 2], [0, 1, 2]]]], dtype=torch.int32)
     of_full = torch.tensor([[[[1, 1, 4, 0], [3, 4, 3, -1]]]], dtype=torch.int32)
     for tables in ([partial, of_partial], [full, of_full], [partial, of_partial, full, of_full], [full, of_full, partial, of_partial]):
-        found = _masks.to_states(tables, 5)
+        found = _states.make(tables, 5)
         assert found.is_contiguous() and found.shape[-1] == 8
         assert torch.equal(found[..., :5], find_states(tables, 5))
+    # Of another type, with gaps, and of nothing.
+    tables = [full.long(), torch.stack([of_full, of_full], dim=-1)[..., 0]]
+    assert torch.equal(_states.make(tables, 5)[..., :5], find_states(tables, 5))
+    assert _states.make([full[..., :0], of_full[:, :, :0]], 5).shape == (1, 1, 0, 8)
+
+
+@pytest.mark.parametrize("is_amd", [False, True])
+def test_states_of_long_lists(nvidia, amd, is_amd):
+    """Of more blocks than a workgroup has threads. A block that is in both lists is a full one."""
+    columns = 131
+    tables = []
+    for shape in ((3, 1, 2), (1, 2, 2)):
+        tables.append(torch.randint(0, columns + 1, shape, dtype=torch.int32))
+        tables.append(torch.rand(*shape, columns).argsort(dim=-1).to(torch.int32))
+    tables[0][0, 0], tables[2][0, 1, 1] = columns, 0
+    found = _states.make(tables, columns, amd if is_amd else nvidia)
+    assert found.shape == (3, 2, 2, 132) and found.dtype == torch.int32
+    assert torch.equal(found[..., :columns], find_states(tables, columns)) and not found[..., columns:].any()
+
+
+def test_states_are_launched(device, monkeypatch, capfd):
+    """As one kernel, which is looked for once for lists of the same sizes, also of other contents and in a graph."""
+    looked, get_kernel = [], _devices.get_kernel
+
+    def find(*arguments):
+        looked.append(arguments)
+        return get_kernel(*arguments)
+
+    monkeypatch.setattr(_devices, "get_kernel", find)
+    monkeypatch.setenv("FAKE_DRIVER_TRACE", "1")
+
+    def make(columns=2, number=0, heads=1):
+        mask = make_mask(make_window(20 + number))
+        lists = [mask.kv_num_blocks, mask.kv_indices, mask.full_kv_num_blocks, mask.full_kv_indices]
+        capfd.readouterr()
+        found = _states.make([x.expand(-1, heads, *x.shape[2:]).contiguous() for x in lists], columns)
+        assert found.shape == (1, heads, 2, -(-columns // 4) * 4) and found.dtype == torch.int32
+        calls = re.findall(r"driver: (cuLaunchKernel|cuMemset\w*|cuMemAlloc\w*|cu\w*Synchronize)", capfd.readouterr().err)
+        assert calls == ["cuLaunchKernel"]
+
+    for number in range(3):
+        make(number=number)
+    assert len(looked) == 1
+    make(columns=5)
+    make(heads=2)
+    assert len(looked) == 3
+    monkeypatch.setenv("FAKE_DRIVER_CAPTURE", "7")
+    make(number=3)
+    assert len(looked) == 3
 
 
 @pytest.fixture
 def made(monkeypatch):
     """Lists of which states were made."""
-    calls, to_states = [], _masks.to_states
+    calls, make = [], _states.make
 
-    def count(tables, columns):
+    def count(tables, *rest):
         calls.append(list(tables))
-        return to_states(tables, columns)
+        return make(tables, *rest)
 
-    monkeypatch.setattr(_masks, "to_states", count)
+    monkeypatch.setattr(_states, "make", count)
     return calls
 
 
@@ -308,7 +357,7 @@ def test_states_of_one_backward_pass(device, made):
         for one in masks:
             query = attune.flex_attention(query, *others, block_mask=one)
         query.sum().backward()
-        assert not _masks._shared
+        assert not _states._shared
         return len(made)
 
     assert run(mask, mask, mask) == 1
@@ -321,7 +370,7 @@ def test_states_of_one_backward_pass(device, made):
     for reentrant in (True, False):
         again = torch.utils.checkpoint.checkpoint(attune.flex_attention, query, key, value, None, mask, use_reentrant=reentrant)
         attune.flex_attention(again, key, value, block_mask=mask).sum().backward()
-        assert not _masks._shared
+        assert not _states._shared
 
 
 def test_states_of_passes_that_fail(device, made):
@@ -336,12 +385,12 @@ def test_states_of_passes_that_fail(device, made):
         def backward(ctx, grad):
             raise RuntimeError("expected")
 
-    for number in range(2 * _masks._MAX_PASSES):
+    for number in range(2 * _states._MAX_PASSES):
         query, *others = (x.requires_grad_() for x in make_inputs())
         with pytest.raises(RuntimeError, match="expected"):
             attune.flex_attention(Fail.apply(query), *others, block_mask=mask).sum().backward()
-        assert len(made) == number + 1 and len(_masks._shared) <= _masks._MAX_PASSES
-    _masks._shared.clear()
+        assert len(made) == number + 1 and len(_states._shared) <= _states._MAX_PASSES
+    _states._shared.clear()
 
 
 def test_compiled(device, read):
