@@ -238,11 +238,12 @@ Reference attune::makeBoundedReference(std::vector<float> values,
   return {std::move(values), 0, std::move(bounds)};
 }
 
-Reference attune::makeLogSumExpReference(std::vector<float> values) {
-  constexpr double kTolerance = 1e-3, kResolution = 1e-6;
+Reference attune::makeLogSumExpReference(std::vector<float> values,
+                                         double resolution) {
+  constexpr double kTolerance = 1e-3;
   double largest = 0;
   for (float value : values)
     if (std::isfinite(value))
       largest = std::max(largest, std::fabs(static_cast<double>(value)));
-  return {std::move(values), std::max(kTolerance, kResolution * largest), {}};
+  return {std::move(values), std::max(kTolerance, resolution * largest), {}};
 }

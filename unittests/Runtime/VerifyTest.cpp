@@ -95,6 +95,18 @@ TEST(Verify, LogSumExpIsWithinOneThousandth) {
   EXPECT_FALSE(compareLogSumExp(Values{7.0011f}, seven).passed);
 }
 
+TEST(Verify, LogSumExpHasTheResolutionOfItsScores) {
+  Values reference{100.0f, 7.0f};
+  auto passes = [&](float value, double resolution) {
+    return compare(makeTensor(Values{100.0f, value}),
+                   makeLogSumExpReference(reference, resolution))
+        .passed;
+  };
+  EXPECT_TRUE(passes(7.09f, 1e-3));
+  EXPECT_FALSE(passes(7.11f, 1e-3));
+  EXPECT_FALSE(passes(7.0011f, 1e-6));
+}
+
 TEST(Verify, OneWrongElementAmongManyIsFound) {
   Values reference(100000, 0.5f), result = reference;
   result[77777] = 0.6f;

@@ -49,9 +49,10 @@ struct Reference {
 Reference makeReference(std::vector<float> values,
                         llvm::ArrayRef<float> lowPrecision, DataType type);
 
-/// For logarithms of sums of exponentials: allows 1e-3, and the resolution of
-/// f32 for large values.
-Reference makeLogSumExpReference(std::vector<float> values);
+/// For logarithms of sums of exponentials: allows 1e-3, and for large values
+/// the resolution of scores relative to the largest, by default that of f32.
+Reference makeLogSumExpReference(std::vector<float> values,
+                                 double resolution = 1e-6);
 
 /// Each value has its own bound, as attune/Matmul/Reference.h derives them.
 /// That of memory that is still poisoned becomes NaN.
