@@ -10,6 +10,7 @@
 #include "attune/Schedule/Attention/Register.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace attune;
@@ -82,13 +83,13 @@ ResultCheckRule attune::getLogSumExpRule() {
           }};
 }
 
-/// Of sums of products of floats of 8 bits, MMAs of warpgroups keep about 14
-/// bits behind the first one of the largest term, which may be several times as
-/// large as the sum.
-static ResultCheckRule getNarrowLogSumExpRule() {
-  return {"lse", [](std::vector<float> exact, ArrayRef<float>) {
-            constexpr double kResolution = 0x1p-10;
-            return makeLogSumExpReference(std::move(exact), kResolution);
+/// MMAs of warpgroups cut terms of sums of products of floats of 8 bits 13 bits
+/// behind the first one of the sum so far: each term loses half of that bit of
+/// half of the whole sum, if all have one sign.
+static ResultCheckRule getNarrowLogSumExpRule(int64_t terms) {
+  double resolution = std::ldexp(static_cast<double>(terms), -15);
+  return {"lse", [resolution](std::vector<float> exact, ArrayRef<float>) {
+            return makeLogSumExpReference(std::move(exact), resolution);
           }};
 }
 
@@ -270,8 +271,9 @@ struct AttentionTunable
       return getRoundingRule(attn::getRoundedType(attention));
     if (value != attention.getLse())
       return std::nullopt;
-    return hasNarrowProducts(attention) ? getNarrowLogSumExpRule()
-                                        : getLogSumExpRule();
+    return hasNarrowProducts(attention)
+               ? getNarrowLogSumExpRule(attention.getHeadDimQK())
+               : getLogSumExpRule();
   }
 };
 } // namespace
