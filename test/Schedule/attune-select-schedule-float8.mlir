@@ -30,7 +30,7 @@ func.func @narrow_weights(%q: !many) -> tensor<4x16x4096x128xbf16> {
 }
 
 // CHECK-LABEL: func.func @small_heads
-// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = softmax, tileOrder = "across-heads", persistent = dynamic>)
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
 func.func @small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>) -> tensor<4x32x4096x64xbf16> {
   %o = attn.attention %q, %q, %q causal(bottom_right) weights(f8E4M3FN) : tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>
   return %o : tensor<4x32x4096x64xbf16>
@@ -43,14 +43,20 @@ func.func @large_heads(%q: tensor<4x8x4096x256xf8E4M3FN>) -> tensor<4x8x4096x256
   return %o : tensor<4x8x4096x256xbf16>
 }
 
-// Under a mask, where tiles differ, wide ones do not take turns, and others compute a part of their exponentials beside those of the special function unit.
+// Under a mask, where tiles differ, wide ones overlap nothing, so that the queries of the next tile fit, and others compute a part of their exponentials
+// beside those of the special function unit; of long rows large blocks take turns.
 // CHECK-LABEL: func.func @masked
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads">)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, splitMasked = 0, tileOrder = "across-heads", persistent = dynamic>)
 // CHECK: schedule(<blockN = 128, {{.*}}overlap = softmax, expOnFma = 2, tileOrder = "across-heads", persistent = dynamic>)
-func.func @masked(%q: tensor<4x8x4096x256xf8E4M3FN>, %n: tensor<4x16x4096x128xf8E4M3FN>) -> (tensor<4x8x4096x256xbf16>, tensor<4x16x4096x128xbf16>) {
+// CHECK: schedule(<blockN = 192, {{.*}}overlap = "ping-pong", rescale = 8, tileOrder = "across-heads", persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, {{.*}}overlap = softmax, expOnFma = 2, splitMasked = 0, tileOrder = "across-heads", persistent = dynamic>)
+func.func @masked(%q: tensor<4x8x4096x256xf8E4M3FN>, %n: tensor<4x16x4096x128xf8E4M3FN>, %l: tensor<1x16x16384x128xf8E4M3FN>, %s: tensor<8x16x2048x128xf8E4M3FN>)
+    -> (tensor<4x8x4096x256xbf16>, tensor<4x16x4096x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<8x16x2048x128xbf16>) {
   %wide = attn.attention %q, %q, %q weights(f8E4M3FN) causal(top_left) : tensor<4x8x4096x256xf8E4M3FN>, tensor<4x8x4096x256xf8E4M3FN>, tensor<4x8x4096x256xf8E4M3FN>
   %narrow = attn.attention %n, %n, %n weights(f8E4M3FN) causal(top_left) : tensor<4x16x4096x128xf8E4M3FN>, tensor<4x16x4096x128xf8E4M3FN>, tensor<4x16x4096x128xf8E4M3FN>
-  return %wide, %narrow : tensor<4x8x4096x256xbf16>, tensor<4x16x4096x128xbf16>
+  %long = attn.attention %l, %l, %l weights(f8E4M3FN) causal(top_left) : tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x16384x128xf8E4M3FN>
+  %short = attn.attention %s, %s, %s weights(f8E4M3FN) causal(top_left) : tensor<8x16x2048x128xf8E4M3FN>, tensor<8x16x2048x128xf8E4M3FN>, tensor<8x16x2048x128xf8E4M3FN>
+  return %wide, %narrow, %long, %short : tensor<4x8x4096x256xbf16>, tensor<4x16x4096x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<8x16x2048x128xbf16>
 }
 
 // Many keys of small heads are visited at once, but where more than a few would lie beyond the last one.
@@ -71,14 +77,32 @@ func.func @short_tiles(%q: tensor<16x16x1024x128xf8E4M3FN>) -> tensor<16x16x1024
   return %o : tensor<16x16x1024x128xbf16>
 }
 
-// So many keys of larger ones where little of a last block is left.
+// So many keys of larger ones where little of a last block is left, or rows are long and rescaled seldom.
 // CHECK-LABEL: func.func @last_blocks
-// CHECK: schedule(<blockN = 224, {{.*}}vStages = 1, qInRegisters = 0, overlap = softmax, tileOrder = ascending, cluster = 2>)
+// CHECK: schedule(<blockN = 224, {{.*}}vStages = 1, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, cluster = 2>)
+// CHECK: schedule(<blockN = 224, {{.*}}vStages = 1, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, cluster = 2>)
 // CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax>)
-func.func @last_blocks(%q: tensor<1x16x16384x128xf8E4M3FN>, %k: tensor<1x16x8192x128xf8E4M3FN>) -> (tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>) {
+func.func @last_blocks(%q: tensor<1x16x16384x128xf8E4M3FN>, %k: tensor<1x16x8192x128xf8E4M3FN>, %l: tensor<1x16x6912x128xf8E4M3FN>)
+    -> (tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>) {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x16384x128xf8E4M3FN>
   %other = attn.attention %q, %k, %k weights(f8E4M3FN) : tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x8192x128xf8E4M3FN>, tensor<1x16x8192x128xf8E4M3FN>
-  return %o, %other : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
+  %last = attn.attention %q, %l, %l weights(f8E4M3FN) : tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x6912x128xf8E4M3FN>, tensor<1x16x6912x128xf8E4M3FN>
+  return %o, %other, %last : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
+}
+
+// Of any number of keys.
+!any = tensor<?x?x16x128xf8E4M3FN>
+!any_small = tensor<?x?x32x64xf8E4M3FN>
+!any_wide = tensor<?x?x8x256xf8E4M3FN>
+// CHECK-LABEL: func.func @any_length
+// CHECK: schedule(<blockN = 128, {{.*}}qStages = 2, {{.*}}oInShared = buffer, overlap = softmax, tileOrder = ascending, persistent = static>)
+// CHECK: schedule(<blockM = 192, blockN = 128, {{.*}}qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, {{.*}}overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads">)
+func.func @any_length(%q: !any, %n: !any_small, %w: !any_wide) -> (tensor<?x?x16x128xbf16>, tensor<?x?x32x64xbf16>, tensor<?x?x8x256xbf16>) {
+  %o = attn.attention %q, %q, %q order(bshd) weights(f8E4M3FN) : !any, !any, !any
+  %small = attn.attention %n, %n, %n order(bshd) weights(f8E4M3FN) : !any_small, !any_small, !any_small
+  %wide = attn.attention %w, %w, %w order(bshd) weights(f8E4M3FN) causal(top_left) : !any_wide, !any_wide, !any_wide
+  return %o, %small, %wide : tensor<?x?x16x128xbf16>, tensor<?x?x32x64xbf16>, tensor<?x?x8x256xbf16>
 }
 
 // Weights of 16 bits are multiplied by values that are widened, scores stay in 8.

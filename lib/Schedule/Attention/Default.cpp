@@ -185,6 +185,64 @@ static AttentionAttr selectRegionTiles(const AttentionProblem &problem,
   return {};
 }
 
+/// selectTransposing() under a mask: what else `wanted` has, by the columns of
+/// the output and the length of rows.
+static AttentionAttr selectTransposingOfMasked(const AttentionProblem &problem,
+                                               AttentionSchedule wanted,
+                                               TargetAttr target) {
+  constexpr int64_t kWide = 192, kFewKeys = 2048;
+  bool isSmall = problem.headDimV <= kSmallHeadDim;
+  int64_t keys = 2 * problem.meanKeys;
+  bool takesTurns = isSmall ? !problem.hasWindow : keys >= kLongKeys;
+  if (takesTurns || problem.headDimV > kFewTransposed) {
+    AttentionSchedule other = wanted;
+    handOut(problem, other);
+    if (problem.headDimV > kFewTransposed) {
+      // One slot of keys leaves room for the next tile's queries, and scores
+      // that nothing overlaps leave registers.
+      other.overlap = Overlap::None;
+      other.kStages = 1;
+      other.splitMasked = 0;
+    } else {
+      other.overlap = Overlap::PingPong;
+      if (!isSmall) {
+        other.blockN = kWide;
+        other.rescale = 8;
+      }
+    }
+    if (AttentionAttr schedule = getIfFits(problem, other, target))
+      return schedule;
+  }
+  if (!isSmall && problem.headDimV <= kFewTransposed) {
+    wanted.expOnFma = 2;
+    wanted.splitMasked = problem.hasWindow || keys > kFewKeys;
+  }
+  return fits(problem, wanted.getAttr(target.getContext()), target)
+             ? handOutTiles(problem, wanted, target)
+             : AttentionAttr();
+}
+
+/// selectTransposing() where lengths are known at run time: what is not slower
+/// in the mean of 1024 to 16384 keys.
+static AttentionAttr
+selectTransposingOfAnyLength(const AttentionProblem &problem,
+                             AttentionSchedule wanted, TargetAttr target) {
+  bool isWide = problem.headDimV > kFewTransposed;
+  if (problem.isMasked != isWide || problem.hasWindow || problem.hasScore ||
+      problem.hasPackedQueries || problem.pageSize)
+    return {};
+  if (!isWide) {
+    handOut(problem, wanted);
+    if (problem.headDimV <= kSmallHeadDim) {
+      wanted.overlap = Overlap::PingPong;
+    } else {
+      wanted.persistent = schedule::Persistent::Static;
+      wanted.oInShared = schedule::OutputPath::Buffer;
+    }
+  }
+  return getIfFits(problem, wanted, target);
+}
+
 /// Where values are transposed by a role of its own: products take half the
 /// time, so that what stands between them is for more keys at once. All by what
 /// an H200 was fastest with when hot (docs/measurements/EightBits.md).
@@ -194,20 +252,18 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
   bool isSmall = problem.headDimV <= kSmallHeadDim;
   AttentionSchedule wanted = makeGroups(problem, isSmall ? 3 : 2, kBlock);
   wanted.overlap = Overlap::Softmax;
-  if (problem.hasDynamicLength || problem.seqK <= kShortKeys ||
+  if ((!problem.hasDynamicLength && problem.seqK <= kShortKeys) ||
       !transposesValues(problem, wanted.getAttr(target.getContext()), target))
     return {};
-  // Rescaling seldom is faster, but for wide rows alone worth that the largest
-  // weights are not powers of two then, and so are rounded.
+  // Rescaling seldom is faster, but for wide and for long rows alone worth that
+  // the largest weights are not powers of two then, and so are rounded.
   wanted.rescaleLate = wanted.rescale ? 1 : 0;
-  if (problem.headDimV > kFewTransposed && !problem.isMasked)
-    wanted.overlap = Overlap::PingPong;
-  if (!isSmall && problem.headDimV <= kBlock && problem.isMasked)
-    wanted.expOnFma = 2;
+  if (problem.hasDynamicLength)
+    return selectTransposingOfAnyLength(problem, wanted, target);
   if (problem.isMasked)
-    return fits(problem, wanted.getAttr(target.getContext()), target)
-               ? handOutTiles(problem, wanted, target)
-               : AttentionAttr();
+    return selectTransposingOfMasked(problem, wanted, target);
+  if (problem.headDimV > kFewTransposed)
+    wanted.overlap = Overlap::PingPong;
   AttentionSchedule wide = wanted;
   wide.blockN = isSmall ? kWideOfSmall : kWide;
   if (!isSmall) {
@@ -218,13 +274,15 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
     if (problem.seqK >= kLongKeys) {
       wide.persistent = schedule::Persistent::None;
       wide.qStages = 1;
+      wide.rescale = 8;
     }
   }
-  // A last block of which much is left takes registers where blocks are large,
-  // and so do scales of each key.
+  // A last block of which much is left takes registers where blocks are large
+  // and rows rescaled in each, and so do scales of each key.
   if (endsWithBlock(problem, wide.blockN) && !problem.numbersOfKey &&
-      (isSmall || (problem.seqQ > wide.blockM &&
-                   problem.seqK % wide.blockN <= kSmallBlock)))
+      (isSmall ||
+       (problem.seqQ > wide.blockM &&
+        (wide.rescale || problem.seqK % wide.blockN <= kSmallBlock))))
     if (AttentionAttr schedule = getIfFits(problem, wide, target))
       return schedule;
   // Where few keys make tiles short, the next one begins under the last of one.
