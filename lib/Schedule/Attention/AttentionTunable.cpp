@@ -8,6 +8,7 @@
 #include "attune/Schedule/Attention/AttentionModel.h"
 #include "attune/Schedule/Attention/Legality.h"
 #include "attune/Schedule/Attention/Register.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
