@@ -59,22 +59,27 @@ func.func @masked(%q: tensor<4x8x4096x256xf8E4M3FN>, %n: tensor<4x16x4096x128xf8
   return %wide, %narrow, %long, %short : tensor<4x8x4096x256xbf16>, tensor<4x16x4096x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<8x16x2048x128xbf16>
 }
 
-// Many keys of small heads are visited at once, but where more than a few would lie beyond the last one.
+// Many keys of small heads are visited at once, but where more than a few would lie beyond the last one; tiles of few keys take turns.
 // CHECK-LABEL: func.func @blocks_of_small_heads
 // CHECK: schedule(<blockM = 192, blockN = 160, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax>)
 // CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax>)
-func.func @blocks_of_small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>, %k: tensor<4x32x1024x64xf8E4M3FN>) -> (tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>) {
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+func.func @blocks_of_small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>, %l: tensor<4x32x2272x64xf8E4M3FN>, %k: tensor<4x32x1024x64xf8E4M3FN>)
+    -> (tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>) {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>
+  %more = attn.attention %q, %l, %l weights(f8E4M3FN) : tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x2272x64xf8E4M3FN>, tensor<4x32x2272x64xf8E4M3FN>
   %few = attn.attention %q, %k, %k weights(f8E4M3FN) : tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x1024x64xf8E4M3FN>, tensor<4x32x1024x64xf8E4M3FN>
-  return %o, %few : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
+  return %o, %more, %few : tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>
 }
 
-// Tiles of few keys follow each other.
+// Tiles of few keys follow each other, also of wide heads.
 // CHECK-LABEL: func.func @short_tiles
 // CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = softmax, tileOrder = ascending, persistent = static>)
-func.func @short_tiles(%q: tensor<16x16x1024x128xf8E4M3FN>) -> tensor<16x16x1024x128xbf16> {
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, tileOrder = ascending, persistent = dynamic>)
+func.func @short_tiles(%q: tensor<16x16x1024x128xf8E4M3FN>, %w: tensor<16x8x1024x256xf8E4M3FN>) -> (tensor<16x16x1024x128xbf16>, tensor<16x8x1024x256xbf16>) {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<16x16x1024x128xf8E4M3FN>, tensor<16x16x1024x128xf8E4M3FN>, tensor<16x16x1024x128xf8E4M3FN>
-  return %o : tensor<16x16x1024x128xbf16>
+  %wide = attn.attention %w, %w, %w weights(f8E4M3FN) : tensor<16x8x1024x256xf8E4M3FN>, tensor<16x8x1024x256xf8E4M3FN>, tensor<16x8x1024x256xf8E4M3FN>
+  return %o, %wide : tensor<16x16x1024x128xbf16>, tensor<16x8x1024x256xbf16>
 }
 
 // So many keys of larger ones where little of a last block is left, or rows are long and rescaled seldom.

@@ -185,12 +185,15 @@ static AttentionAttr selectRegionTiles(const AttentionProblem &problem,
   return {};
 }
 
+/// Keys of rows that make tiles short.
+static constexpr int64_t kFewKeys = 2048;
+
 /// selectTransposing() under a mask: what else `wanted` has, by the columns of
 /// the output and the length of rows.
 static AttentionAttr selectTransposingOfMasked(const AttentionProblem &problem,
                                                AttentionSchedule wanted,
                                                TargetAttr target) {
-  constexpr int64_t kWide = 192, kFewKeys = 2048;
+  constexpr int64_t kWide = 192;
   bool isSmall = problem.headDimV <= kSmallHeadDim;
   int64_t keys = 2 * problem.meanKeys;
   bool takesTurns = isSmall ? !problem.hasWindow : keys >= kLongKeys;
@@ -220,6 +223,25 @@ static AttentionAttr selectTransposingOfMasked(const AttentionProblem &problem,
   return fits(problem, wanted.getAttr(target.getContext()), target)
              ? handOutTiles(problem, wanted, target)
              : AttentionAttr();
+}
+
+/// selectTransposing() of few keys, which all rows see: the next tile begins
+/// under the last of one. `wanted` is what is chosen else.
+static AttentionAttr selectTransposingOfFewKeys(const AttentionProblem &problem,
+                                                AttentionSchedule wanted,
+                                                TargetAttr target) {
+  bool isSmall = problem.headDimV <= kSmallHeadDim;
+  handOut(problem, wanted);
+  if (isSmall) {
+    wanted.overlap = Overlap::PingPong;
+  } else if (problem.headDimV > kFewTransposed) {
+    wanted.overlap = Overlap::None;
+    wanted.kStages = 1;
+  } else {
+    wanted.persistent = schedule::Persistent::Static;
+    wanted.oInShared = schedule::OutputPath::Buffer;
+  }
+  return getIfFits(problem, wanted, target);
 }
 
 /// selectTransposing() where lengths are known at run time: what is not slower
@@ -264,6 +286,10 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
     return selectTransposingOfMasked(problem, wanted, target);
   if (problem.headDimV > kFewTransposed)
     wanted.overlap = Overlap::PingPong;
+  if (problem.seqK <= kFewKeys)
+    if (AttentionAttr schedule =
+            selectTransposingOfFewKeys(problem, wanted, target))
+      return schedule;
   AttentionSchedule wide = wanted;
   wide.blockN = isSmall ? kWideOfSmall : kWide;
   if (!isSmall) {
@@ -285,16 +311,6 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
         (wide.rescale || problem.seqK % wide.blockN <= kSmallBlock))))
     if (AttentionAttr schedule = getIfFits(problem, wide, target))
       return schedule;
-  // Where few keys make tiles short, the next one begins under the last of one.
-  constexpr int64_t kKeysOfShortTiles = 2048;
-  if (!isSmall && problem.seqK <= kKeysOfShortTiles) {
-    AttentionSchedule steady = wanted;
-    handOut(problem, steady);
-    steady.persistent = schedule::Persistent::Static;
-    steady.oInShared = schedule::OutputPath::Buffer;
-    if (AttentionAttr schedule = getIfFits(problem, steady, target))
-      return schedule;
-  }
   return getIfFits(problem, wanted, target);
 }
 
