@@ -4,6 +4,8 @@
 // that multiplies reads all keys and values. For many, warpgroups multiply, in 8 bits where weights have these, too, and else what a role of its own widens.
 //
 // RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-select-schedule)" | FileCheck %s
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-select-schedule{sizes=batch=1,seq-q=16384,seq-k=16384})" | FileCheck %s --check-prefix=LONG
+// RUN: attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=sm_90a},attune-select-schedule{sizes=batch=16,seq-q=1024,seq-k=1024})" | FileCheck %s --check-prefix=SHORT
 
 // CHECK-LABEL: func.func @narrow_query
 // CHECK: schedule(<blockM = 16, numWarps = 1, kStages = 1, vStages = 1, rescale = 8,
@@ -75,7 +77,7 @@ func.func @blocks_of_small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>, %l: tensor<4
 // Tiles of few keys follow each other, also of wide heads.
 // CHECK-LABEL: func.func @short_tiles
 // CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = softmax, tileOrder = ascending, persistent = static>)
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, splitMasked = 0, tileOrder = ascending, persistent = dynamic>)
 func.func @short_tiles(%q: tensor<16x16x1024x128xf8E4M3FN>, %w: tensor<16x8x1024x256xf8E4M3FN>) -> (tensor<16x16x1024x128xbf16>, tensor<16x8x1024x256xbf16>) {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<16x16x1024x128xf8E4M3FN>, tensor<16x16x1024x128xf8E4M3FN>, tensor<16x16x1024x128xf8E4M3FN>
   %wide = attn.attention %w, %w, %w weights(f8E4M3FN) : tensor<16x8x1024x256xf8E4M3FN>, tensor<16x8x1024x256xf8E4M3FN>, tensor<16x8x1024x256xf8E4M3FN>
@@ -95,19 +97,36 @@ func.func @last_blocks(%q: tensor<1x16x16384x128xf8E4M3FN>, %k: tensor<1x16x8192
   return %o, %other, %last : tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>
 }
 
-// Of any number of keys.
+// Of any number of keys, or of many or few that are likely.
 !any = tensor<?x?x16x128xf8E4M3FN>
 !any_small = tensor<?x?x32x64xf8E4M3FN>
 !any_wide = tensor<?x?x8x256xf8E4M3FN>
 // CHECK-LABEL: func.func @any_length
 // CHECK: schedule(<blockN = 128, {{.*}}qStages = 2, {{.*}}oInShared = buffer, overlap = softmax, tileOrder = ascending, persistent = static>)
+// CHECK: schedule(<blockN = 128, {{.*}}oInShared = buffer, overlap = softmax, tileOrder = "across-heads", persistent = dynamic>)
 // CHECK: schedule(<blockM = 192, blockN = 128, {{.*}}qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, {{.*}}overlap = "ping-pong", rescale = 8>)
 // CHECK: schedule(<blockN = 128, {{.*}}overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads">)
-func.func @any_length(%q: !any, %n: !any_small, %w: !any_wide) -> (tensor<?x?x16x128xbf16>, tensor<?x?x32x64xbf16>, tensor<?x?x8x256xbf16>) {
+// LONG-LABEL: func.func @any_length
+// LONG: schedule(<blockN = 224, {{.*}}overlap = softmax, rescale = 8, tileOrder = ascending, cluster = 2>)
+// LONG: schedule(<blockN = 192, {{.*}}overlap = "ping-pong", rescale = 8, tileOrder = "across-heads", persistent = dynamic>)
+// LONG: schedule(<blockM = 192, blockN = 128, {{.*}}overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+// LONG: schedule(<blockN = 128, {{.*}}overlap = "ping-pong", rescale = 8>)
+// LONG: schedule(<blockN = 128, {{.*}}overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads">)
+// SHORT-LABEL: func.func @any_length
+// SHORT: schedule(<blockN = 128, {{.*}}overlap = softmax, tileOrder = ascending, persistent = static>)
+// SHORT: schedule(<blockN = 128, {{.*}}overlap = softmax, tileOrder = "across-heads", persistent = dynamic>)
+// SHORT: schedule(<blockM = 192, blockN = 128, {{.*}}overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+// SHORT: schedule(<blockN = 128, {{.*}}kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, splitMasked = 0, tileOrder = ascending, persistent = dynamic>)
+// SHORT: schedule(<numWarps = 8, {{.*}}oInShared = buffer, overlap = softmax, rescale = 8, tileOrder = "across-heads", persistent = dynamic>)
+func.func @any_length(%q: !any, %n: !any_small, %w: !any_wide)
+    -> (tensor<?x?x16x128xbf16>, tensor<?x?x16x128xbf16>, tensor<?x?x32x64xbf16>, tensor<?x?x8x256xbf16>, tensor<?x?x8x256xbf16>) {
   %o = attn.attention %q, %q, %q order(bshd) weights(f8E4M3FN) : !any, !any, !any
+  %causal = attn.attention %q, %q, %q order(bshd) weights(f8E4M3FN) causal(top_left) : !any, !any, !any
   %small = attn.attention %n, %n, %n order(bshd) weights(f8E4M3FN) : !any_small, !any_small, !any_small
-  %wide = attn.attention %w, %w, %w order(bshd) weights(f8E4M3FN) causal(top_left) : !any_wide, !any_wide, !any_wide
-  return %o, %small, %wide : tensor<?x?x16x128xbf16>, tensor<?x?x32x64xbf16>, tensor<?x?x8x256xbf16>
+  %wide = attn.attention %w, %w, %w order(bshd) weights(f8E4M3FN) : !any_wide, !any_wide, !any_wide
+  %masked = attn.attention %w, %w, %w order(bshd) weights(f8E4M3FN) causal(top_left) : !any_wide, !any_wide, !any_wide
+  return %o, %causal, %small, %wide, %masked : tensor<?x?x16x128xbf16>, tensor<?x?x16x128xbf16>, tensor<?x?x32x64xbf16>, tensor<?x?x8x256xbf16>, tensor<?x?x8x256xbf16>
 }
 
 // Weights of 16 bits are multiplied by values that are widened, scores stay in 8.

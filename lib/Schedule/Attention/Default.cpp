@@ -188,35 +188,42 @@ static AttentionAttr selectRegionTiles(const AttentionProblem &problem,
 /// Keys of rows that make tiles short.
 static constexpr int64_t kFewKeys = 2048;
 
+/// Large blocks in ping-pong, handed out.
+static AttentionSchedule takeTurns(const AttentionProblem &problem,
+                                   AttentionSchedule wanted) {
+  constexpr int64_t kTurn = 192;
+  handOut(problem, wanted);
+  wanted.overlap = Overlap::PingPong;
+  if (problem.headDimV > kSmallHeadDim) {
+    wanted.blockN = kTurn;
+    wanted.rescale = 8;
+  }
+  return wanted;
+}
+
 /// selectTransposing() under a mask: what else `wanted` has, by the columns of
 /// the output and the length of rows.
 static AttentionAttr selectTransposingOfMasked(const AttentionProblem &problem,
                                                AttentionSchedule wanted,
                                                TargetAttr target) {
-  constexpr int64_t kWide = 192;
-  bool isSmall = problem.headDimV <= kSmallHeadDim;
   int64_t keys = 2 * problem.meanKeys;
-  bool takesTurns = isSmall ? !problem.hasWindow : keys >= kLongKeys;
-  if (takesTurns || problem.headDimV > kFewTransposed) {
-    AttentionSchedule other = wanted;
-    handOut(problem, other);
-    if (problem.headDimV > kFewTransposed) {
-      // One slot of keys leaves room for the next tile's queries, and scores
-      // that nothing overlaps leave registers.
-      other.overlap = Overlap::None;
-      other.kStages = 1;
-      other.splitMasked = 0;
-    } else {
-      other.overlap = Overlap::PingPong;
-      if (!isSmall) {
-        other.blockN = kWide;
-        other.rescale = 8;
-      }
-    }
-    if (AttentionAttr schedule = getIfFits(problem, other, target))
+  if (problem.headDimV > kFewTransposed) {
+    // One slot of keys leaves room for the next tile's queries, and scores that
+    // nothing overlaps leave registers.
+    AttentionSchedule apart = wanted;
+    handOut(problem, apart);
+    apart.overlap = Overlap::None;
+    apart.kStages = 1;
+    apart.splitMasked = 0;
+    if (AttentionAttr schedule = getIfFits(problem, apart, target))
+      return schedule;
+  } else if (problem.headDimV > kSmallHeadDim ? keys >= kLongKeys
+                                              : !problem.hasWindow) {
+    if (AttentionAttr schedule =
+            getIfFits(problem, takeTurns(problem, wanted), target))
       return schedule;
   }
-  if (!isSmall && problem.headDimV <= kFewTransposed) {
+  if (problem.headDimV > kSmallHeadDim && problem.headDimV <= kFewTransposed) {
     wanted.expOnFma = 2;
     wanted.splitMasked = problem.hasWindow || keys > kFewKeys;
   }
@@ -230,13 +237,13 @@ static AttentionAttr selectTransposingOfMasked(const AttentionProblem &problem,
 static AttentionAttr selectTransposingOfFewKeys(const AttentionProblem &problem,
                                                 AttentionSchedule wanted,
                                                 TargetAttr target) {
-  bool isSmall = problem.headDimV <= kSmallHeadDim;
   handOut(problem, wanted);
-  if (isSmall) {
+  if (problem.headDimV <= kSmallHeadDim) {
     wanted.overlap = Overlap::PingPong;
   } else if (problem.headDimV > kFewTransposed) {
     wanted.overlap = Overlap::None;
     wanted.kStages = 1;
+    wanted.splitMasked = 0;
   } else {
     wanted.persistent = schedule::Persistent::Static;
     wanted.oInShared = schedule::OutputPath::Buffer;
@@ -244,25 +251,47 @@ static AttentionAttr selectTransposingOfFewKeys(const AttentionProblem &problem,
   return getIfFits(problem, wanted, target);
 }
 
-/// selectTransposing() where lengths are known at run time: what is not slower
-/// in the mean of 1024 to 16384 keys.
+/// As many keys a block as registers hold, which two workgroups load together.
+static AttentionSchedule makeWideBlocks(const AttentionProblem &problem,
+                                        AttentionSchedule wanted) {
+  constexpr int64_t kWide = 224;
+  handOut(problem, wanted);
+  wanted = makeCluster(wanted);
+  wanted.blockN = kWide;
+  wanted.vStages = 1;
+  // Going from tile to tile takes registers, and saves little of long ones.
+  if (problem.seqK >= kLongKeys) {
+    wanted.persistent = schedule::Persistent::None;
+    wanted.qStages = 1;
+    wanted.rescale = 8;
+  }
+  return wanted;
+}
+
+/// selectTransposing() where lengths are known at run time, some are likely,
+/// and ends are computed.
 static AttentionAttr
 selectTransposingOfAnyLength(const AttentionProblem &problem,
                              AttentionSchedule wanted, TargetAttr target) {
-  bool isWide = problem.headDimV > kFewTransposed;
-  if (problem.isMasked != isWide || problem.hasWindow || problem.hasScore ||
-      problem.hasPackedQueries || problem.pageSize)
+  if (problem.hasWindow || problem.hasScore || problem.hasPackedQueries ||
+      problem.pageSize)
     return {};
-  if (!isWide) {
-    handOut(problem, wanted);
-    if (problem.headDimV <= kSmallHeadDim) {
-      wanted.overlap = Overlap::PingPong;
-    } else {
-      wanted.persistent = schedule::Persistent::Static;
-      wanted.oInShared = schedule::OutputPath::Buffer;
-    }
+  bool isWide = problem.headDimV > kFewTransposed;
+  int64_t keys = problem.isMasked ? 2 * problem.meanKeys : problem.seqK;
+  bool isLong = keys >= kLongKeys, isShort = keys != 0 && keys <= kFewKeys;
+  if (problem.isMasked) {
+    if (isWide ? isShort : !isLong)
+      return {};
+    return getIfFits(problem, isWide ? wanted : takeTurns(problem, wanted),
+                     target);
   }
-  return getIfFits(problem, wanted, target);
+  if (isWide && !isShort)
+    return {};
+  if (!isWide && problem.headDimV > kSmallHeadDim && isLong)
+    if (AttentionAttr schedule =
+            getIfFits(problem, makeWideBlocks(problem, wanted), target))
+      return schedule;
+  return selectTransposingOfFewKeys(problem, wanted, target);
 }
 
 /// Where values are transposed by a role of its own: products take half the
@@ -270,7 +299,7 @@ selectTransposingOfAnyLength(const AttentionProblem &problem,
 /// an H200 was fastest with when hot (docs/measurements/EightBits.md).
 static AttentionAttr selectTransposing(const AttentionProblem &problem,
                                        TargetAttr target) {
-  constexpr int64_t kBlock = 128, kWideOfSmall = 160, kWide = 224;
+  constexpr int64_t kBlock = 128, kWideOfSmall = 160;
   bool isSmall = problem.headDimV <= kSmallHeadDim;
   AttentionSchedule wanted = makeGroups(problem, isSmall ? 3 : 2, kBlock);
   wanted.overlap = Overlap::Softmax;
@@ -290,19 +319,9 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
     if (AttentionAttr schedule =
             selectTransposingOfFewKeys(problem, wanted, target))
       return schedule;
-  AttentionSchedule wide = wanted;
-  wide.blockN = isSmall ? kWideOfSmall : kWide;
-  if (!isSmall) {
-    handOut(problem, wide);
-    wide = makeCluster(wide);
-    wide.vStages = 1;
-    // Going from tile to tile takes registers, and saves little of long ones.
-    if (problem.seqK >= kLongKeys) {
-      wide.persistent = schedule::Persistent::None;
-      wide.qStages = 1;
-      wide.rescale = 8;
-    }
-  }
+  AttentionSchedule wide = isSmall ? wanted : makeWideBlocks(problem, wanted);
+  if (isSmall)
+    wide.blockN = kWideOfSmall;
   // A last block of which much is left takes registers where blocks are large
   // and rows rescaled in each, and so do scales of each key.
   if (endsWithBlock(problem, wide.blockN) && !problem.numbersOfKey &&
