@@ -4,6 +4,7 @@
 // little else, so that there is not much to choose.
 
 #include "RowsTunable.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Pass/PassManager.h"
 #include <cmath>
 
