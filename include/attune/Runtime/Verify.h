@@ -49,10 +49,13 @@ struct Reference {
 Reference makeReference(std::vector<float> values,
                         llvm::ArrayRef<float> lowPrecision, DataType type);
 
+/// What f32 tells apart of logarithms of sums, relative to the largest.
+inline constexpr double kLogSumExpResolution = 1e-6;
+
 /// For logarithms of sums of exponentials: allows 1e-3, and for large values
-/// the resolution of scores relative to the largest, by default that of f32.
+/// the resolution of scores relative to the largest.
 Reference makeLogSumExpReference(std::vector<float> values,
-                                 double resolution = 1e-6);
+                                 double resolution = kLogSumExpResolution);
 
 /// Each value has its own bound, as attune/Matmul/Reference.h derives them.
 /// That of memory that is still poisoned becomes NaN.

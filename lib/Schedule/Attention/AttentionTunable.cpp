@@ -78,29 +78,23 @@ void attune::buildAttentionReference(OpPassManager &pm, ReferenceRun run) {
   pm.addPass(attn::createConvertAttnToLoopsPass(loops));
 }
 
-ResultCheckRule attune::getLogSumExpRule() {
-  return {"lse", [](std::vector<float> exact, ArrayRef<float>) {
-            return makeLogSumExpReference(std::move(exact));
-          }};
-}
-
-/// MMAs of warpgroups cut terms of sums of products of floats of 8 bits 13 bits
-/// behind the first one of the sum so far: each term loses half of that bit of
-/// half of the whole sum, if all have one sign.
-static ResultCheckRule getNarrowLogSumExpRule(int64_t terms) {
-  double resolution = std::ldexp(static_cast<double>(terms), -15);
+ResultCheckRule attune::getLogSumExpRule(double resolution) {
   return {"lse", [resolution](std::vector<float> exact, ArrayRef<float>) {
             return makeLogSumExpReference(std::move(exact), resolution);
           }};
 }
 
-/// Whether queries and keys are multiplied as floats of 8 bits.
-static bool hasNarrowProducts(AttentionOp op) {
+/// The resolution of scores. MMAs of warpgroups cut terms of sums of products
+/// of floats of 8 bits 13 bits behind the first one of the sum so far: each
+/// term loses half of that bit of half of the whole sum, if all have one sign.
+static double getScoreResolution(AttentionOp op) {
   auto isNarrow = [](Value tensor) {
     auto type = dyn_cast<FloatType>(getElementTypeOrSelf(tensor.getType()));
     return type && type.getWidth() == 8;
   };
-  return isNarrow(op.getQuery()) && isNarrow(op.getKey());
+  return isNarrow(op.getQuery()) && isNarrow(op.getKey())
+             ? std::ldexp(static_cast<double>(op.getHeadDimQK()), -15)
+             : kLogSumExpResolution;
 }
 
 /// Of results of 8 bits, whose reference is divided by their scales, but not
@@ -272,9 +266,7 @@ struct AttentionTunable
       return getRoundingRule(attn::getRoundedType(attention));
     if (value != attention.getLse())
       return std::nullopt;
-    return hasNarrowProducts(attention)
-               ? getNarrowLogSumExpRule(attention.getHeadDimQK())
-               : getLogSumExpRule();
+    return getLogSumExpRule(getScoreResolution(attention));
   }
 };
 } // namespace

@@ -6,6 +6,7 @@
 #define ATTUNE_LIB_SCHEDULE_ATTENTION_ATTENTIONTUNABLE_H
 
 #include "attune/Dialect/Attn/IR/Attn.h"
+#include "attune/Runtime/Verify.h"
 #include "attune/Schedule/TunableOpInterface.h"
 
 namespace attune {
@@ -59,8 +60,9 @@ double getCountedShare(attn::AttentionOpInterface op,
 /// TunableOpInterface::buildReference().
 void buildAttentionReference(mlir::OpPassManager &pm, ReferenceRun run);
 
-/// TunableOpInterface::getCheckRule() of logarithms of sums.
-ResultCheckRule getLogSumExpRule();
+/// TunableOpInterface::getCheckRule() of logarithms of sums: see
+/// makeLogSumExpReference().
+ResultCheckRule getLogSumExpRule(double resolution = kLogSumExpResolution);
 
 /// What of `size` queries or keys one batch has: all, or where `starts` say
 /// that they are packed, its share in the mean, rounded up.
