@@ -201,29 +201,32 @@ static AttentionSchedule takeTurns(const AttentionProblem &problem,
   return wanted;
 }
 
+/// Handed out without overlap, of wide heads: one slot of keys leaves room for
+/// the next tile's queries, and scores that nothing overlaps leave registers.
+static AttentionSchedule keepApart(const AttentionProblem &problem,
+                                   AttentionSchedule wanted) {
+  handOut(problem, wanted);
+  wanted.overlap = Overlap::None;
+  wanted.kStages = 1;
+  wanted.splitMasked = 0;
+  return wanted;
+}
+
 /// selectTransposing() under a mask: what else `wanted` has, by the columns of
 /// the output and the length of rows.
 static AttentionAttr selectTransposingOfMasked(const AttentionProblem &problem,
                                                AttentionSchedule wanted,
                                                TargetAttr target) {
   int64_t keys = 2 * problem.meanKeys;
-  if (problem.headDimV > kFewTransposed) {
-    // One slot of keys leaves room for the next tile's queries, and scores that
-    // nothing overlaps leave registers.
-    AttentionSchedule apart = wanted;
-    handOut(problem, apart);
-    apart.overlap = Overlap::None;
-    apart.kStages = 1;
-    apart.splitMasked = 0;
-    if (AttentionAttr schedule = getIfFits(problem, apart, target))
+  bool isSmall = problem.headDimV <= kSmallHeadDim,
+       isWide = problem.headDimV > kFewTransposed;
+  if (isWide || (isSmall ? !problem.hasWindow : keys >= kLongKeys))
+    if (AttentionAttr schedule = getIfFits(problem,
+                                           isWide ? keepApart(problem, wanted)
+                                                  : takeTurns(problem, wanted),
+                                           target))
       return schedule;
-  } else if (problem.headDimV > kSmallHeadDim ? keys >= kLongKeys
-                                              : !problem.hasWindow) {
-    if (AttentionAttr schedule =
-            getIfFits(problem, takeTurns(problem, wanted), target))
-      return schedule;
-  }
-  if (problem.headDimV > kSmallHeadDim && problem.headDimV <= kFewTransposed) {
+  if (!isSmall && !isWide) {
     wanted.expOnFma = 2;
     wanted.splitMasked = problem.hasWindow || keys > kFewKeys;
   }
@@ -237,24 +240,27 @@ static AttentionAttr selectTransposingOfMasked(const AttentionProblem &problem,
 static AttentionAttr selectTransposingOfFewKeys(const AttentionProblem &problem,
                                                 AttentionSchedule wanted,
                                                 TargetAttr target) {
-  handOut(problem, wanted);
   if (problem.headDimV <= kSmallHeadDim) {
-    wanted.overlap = Overlap::PingPong;
+    wanted = takeTurns(problem, wanted);
   } else if (problem.headDimV > kFewTransposed) {
-    wanted.overlap = Overlap::None;
-    wanted.kStages = 1;
-    wanted.splitMasked = 0;
+    wanted = keepApart(problem, wanted);
   } else {
+    handOut(problem, wanted);
     wanted.persistent = schedule::Persistent::Static;
     wanted.oInShared = schedule::OutputPath::Buffer;
   }
   return getIfFits(problem, wanted, target);
 }
 
-/// As many keys a block as registers hold, which two workgroups load together.
+/// As many keys a block as registers hold, which of larger heads two workgroups
+/// load together.
 static AttentionSchedule makeWideBlocks(const AttentionProblem &problem,
                                         AttentionSchedule wanted) {
-  constexpr int64_t kWide = 224;
+  constexpr int64_t kWide = 224, kWideOfSmall = 160;
+  if (problem.headDimV <= kSmallHeadDim) {
+    wanted.blockN = kWideOfSmall;
+    return wanted;
+  }
   handOut(problem, wanted);
   wanted = makeCluster(wanted);
   wanted.blockN = kWide;
@@ -299,7 +305,7 @@ selectTransposingOfAnyLength(const AttentionProblem &problem,
 /// an H200 was fastest with when hot (docs/measurements/EightBits.md).
 static AttentionAttr selectTransposing(const AttentionProblem &problem,
                                        TargetAttr target) {
-  constexpr int64_t kBlock = 128, kWideOfSmall = 160;
+  constexpr int64_t kBlock = 128;
   bool isSmall = problem.headDimV <= kSmallHeadDim;
   AttentionSchedule wanted = makeGroups(problem, isSmall ? 3 : 2, kBlock);
   wanted.overlap = Overlap::Softmax;
@@ -319,9 +325,7 @@ static AttentionAttr selectTransposing(const AttentionProblem &problem,
     if (AttentionAttr schedule =
             selectTransposingOfFewKeys(problem, wanted, target))
       return schedule;
-  AttentionSchedule wide = isSmall ? wanted : makeWideBlocks(problem, wanted);
-  if (isSmall)
-    wide.blockN = kWideOfSmall;
+  AttentionSchedule wide = makeWideBlocks(problem, wanted);
   // A last block of which much is left takes registers where blocks are large
   // and rows rescaled in each, and so do scales of each key.
   if (endsWithBlock(problem, wide.blockN) && !problem.numbersOfKey &&
