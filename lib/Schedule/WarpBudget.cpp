@@ -64,6 +64,8 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
   kernel->setAttr(Tile::kResidencyAttrName, b.getI64IntegerAttr(workgroups));
   if (keepsCounters)
     kernel->setAttr(Tile::kKeepCountersAttrName, b.getUnitAttr());
+  if (!assembler.empty())
+    kernel->setAttr(Tile::kAssemblerAttrName, b.getStringAttr(assembler));
   if (!producing)
     return;
   RoleRegisters registers =

@@ -89,6 +89,9 @@ def Knob_WorkgroupsPerSm : Knob<"workgroupsPerSm", "workgroups-per-sm", 1, [1, 2
   "Workgroups that must fit on one SM at a time; bounds the registers of a thread.">;
 def Knob_StrengthReduction : Knob<"strengthReduction", "strength-reduction", 0, [0],
   "1 lets LLVM give loops counters of their own for what follows from theirs (loop strength reduction), 0 leaves that to the assembler, whose order of instructions hangs on it. For chips of NVIDIA; others have those counters with either.", [1]>;
+def Knob_Assembler : EnumKnob<"assembler", "assembler", "Assembler",
+  [I32EnumCase<"Thorough", 0, "thorough">, I32EnumCase<"Sparing", 1, "sparing">, I32EnumCase<"Plain", 2, "plain">],
+  "How the chip's assembler works: `thorough` with all of its optimizations, `sparing` without those that take registers (ptxas --register-usage-level=0), `plain` with few of them, so that instructions stay more in the order that they are given in (ptxas -O1 --register-usage-level=0). Loops of large tiles are up to 6 percent faster or slower by it, and where one spills another may not. For chips of NVIDIA, where `ptxas` is found; others have one way.", ["sparing", "plain"]>;
 def Knob_Cluster : Knob<"cluster", "cluster", 1, [1, 2],
   "Workgroups of one cluster, which take neighbouring query tiles of a head and share what they load of its keys and values.">;
 
@@ -156,7 +159,7 @@ def Knobs_Attention : KnobSet<"attention", "Attention", [
   Knob_VStages, Knob_QInRegisters, Knob_PInRegisters, Knob_OInShared, Knob_Overlap, Knob_Rescale,
   Knob_RescaleLate, Knob_ExpOnFma, Knob_SplitMasked, Knob_ListBlocks, Knob_Unroll, Knob_TileOrder, Knob_Persistent,
   Knob_WorkgroupsPerSm, Knob_Cluster, Knob_OutputWarpsN, Knob_SplitKeys, Knob_MergeParts, Knob_MmaSchedule,
-  Knob_LateKeys, Knob_StrengthReduction
+  Knob_LateKeys, Knob_StrengthReduction, Knob_Assembler
 ], attentionSizes, "`attn.attention`">;
 
 //===----------------------------------------------------------------------===//
@@ -211,7 +214,7 @@ def Knobs_AttentionGrad : KnobSet<"attention_grad", "AttentionGrad", [
   Knob_KVBlockM, Knob_KVBlockN, Knob_KVWarps, Knob_KVStages, Knob_KVInRegisters, Knob_KVWorkgroupsPerSm,
   Knob_QBlockM, Knob_QBlockN, Knob_QWarps, Knob_QKVStages, Knob_QRowsInRegisters, Knob_QWorkgroupsPerSm,
   Knob_MmaWarps, Knob_ProducerWarps, Knob_SplitMasked, Knob_ScoresAhead, Knob_RoundLast, Knob_ListVisited,
-  Knob_StrengthReduction
+  Knob_StrengthReduction, Knob_Assembler
 ], attentionSizes, "`attn.attention_grad`">;
 
 //===----------------------------------------------------------------------===//

@@ -49,6 +49,9 @@ struct WarpBudget {
   int64_t ofLoading = 0;
   /// Whether loops have the counters that they are written with.
   bool keepsCounters = false;
+  /// How the chip's assembler works, where it is not thorough: "sparing" or
+  /// "plain".
+  llvm::StringRef assembler;
 
   int64_t getThreads(tile::TargetAttr target) const {
     return (computing + producing) * target.getLanes();
@@ -67,8 +70,8 @@ struct WarpBudget {
   int64_t getRegisterLimit(tile::TargetAttr target) const;
 
   /// Says on a kernel how many workgroups of it an SM holds, whether it keeps
-  /// counters, and who runs what: "compute", "restage", "load" and "store",
-  /// where there are producers.
+  /// counters, how it is assembled, and who runs what: "compute", "restage",
+  /// "load" and "store", where there are producers.
   void mark(mlir::Operation *kernel, tile::TargetAttr target) const;
   /// The name of the role of this number among those that compute: "compute",
   /// "compute1" and so on.

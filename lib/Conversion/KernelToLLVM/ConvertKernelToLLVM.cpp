@@ -299,6 +299,19 @@ LogicalResult ConvertKernelToLLVM::convert(const TargetModel &model,
   return success();
 }
 
+/// Takes from a kernel what its function passes on to the back end: names, and
+/// pairs of a name and a value.
+static SmallVector<Attribute> takePassedOn(gpu::GPUFuncOp kernel) {
+  Builder b(kernel.getContext());
+  SmallVector<Attribute> passed;
+  if (kernel->removeAttr(tile::TileDialect::kKeepCountersAttrName))
+    passed.push_back(b.getStringAttr(tile::TileDialect::kKeepCountersAttrName));
+  if (Attribute how = kernel->removeAttr(tile::TileDialect::kAssemblerAttrName))
+    passed.push_back(b.getArrayAttr(
+        {b.getStringAttr(tile::TileDialect::kAssemblerAttrName), how}));
+  return passed;
+}
+
 void ConvertKernelToLLVM::runOnOperation() {
   gpu::GPUModuleOp module = getOperation();
   auto target = tile::TargetAttr::lookup(module);
@@ -319,19 +332,18 @@ void ConvertKernelToLLVM::runOnOperation() {
   // Taken before the conversion, which keeps neither as it is.
   struct Shell {
     int64_t threads, workgroupsPerSm;
-    bool keepsCounters;
+    SmallVector<Attribute> passed;
   };
   llvm::StringMap<Shell> shells;
   for (auto kernel : module.getOps<gpu::GPUFuncOp>()) {
     chain(kernel, *model);
     auto residency = dyn_cast_or_null<IntegerAttr>(
         kernel->removeAttr(tile::TileDialect::kResidencyAttrName));
-    bool keepsCounters =
-        !!kernel->removeAttr(tile::TileDialect::kKeepCountersAttrName);
+    SmallVector<Attribute> passed = takePassedOn(kernel);
     std::optional<ArrayRef<int32_t>> block = kernel.getKnownBlockSize();
     if (kernel.isKernel() && block)
       shells[kernel.getName()] = {
-          (*block)[0], residency ? residency.getInt() : 0, keepsCounters};
+          (*block)[0], residency ? residency.getInt() : 0, std::move(passed)};
   }
   if ((model->narrowsIndices() && failed(narrowIndices())) ||
       failed(simplify(*model)) || failed(convert(*model, target)))
@@ -350,14 +362,11 @@ void ConvertKernelToLLVM::runOnOperation() {
       continue;
     model->configureKernel(function, target, it->second.threads,
                            it->second.workgroupsPerSm);
-    if (!it->second.keepsCounters)
+    SmallVector<Attribute> &passed = it->second.passed;
+    if (passed.empty())
       continue;
-    // The back end reads it.
-    Builder b(&getContext());
-    SmallVector<Attribute> passed{
-        b.getStringAttr(tile::TileDialect::kKeepCountersAttrName)};
     if (ArrayAttr others = function.getPassthroughAttr())
       llvm::append_range(passed, others);
-    function.setPassthroughAttr(b.getArrayAttr(passed));
+    function.setPassthroughAttr(ArrayAttr::get(&getContext(), passed));
   }
 }

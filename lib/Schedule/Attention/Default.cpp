@@ -2,6 +2,7 @@
 //
 // The schedule of an attention op where none is given.
 
+#include "Assembling.h"
 #include "BlockSizes.h"
 #include "FewQueries.h"
 #include "KeySplits.h"
@@ -580,5 +581,5 @@ AttentionAttr attune::selectSchedule(const AttentionProblem &problem,
   AttentionAttr whole = problem.isBatchInvariant
                             ? selectInvariant(problem, target)
                             : selectWhole(problem, target);
-  return splitKeys(problem, whole, target);
+  return splitKeys(problem, chooseAssembler(problem, whole), target);
 }

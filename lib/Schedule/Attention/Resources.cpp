@@ -177,6 +177,8 @@ WarpBudget attune::getBudget(const AttentionKnobs &schedule,
                     schedule.getMmaWarps(), schedule.getWorkgroupsPerSm(),
                     schedule.getPersistent() != Persistent::None};
   budget.keepsCounters = !schedule.getStrengthReduction();
+  if (schedule.getAssembler() != schedule::Assembler::Thorough)
+    budget.assembler = stringifyAssembler(schedule.getAssembler());
   if (!hasScoreRole(schedule))
     return budget;
   // Scores and, rounded, weights, and what else there is of rows, of masks and

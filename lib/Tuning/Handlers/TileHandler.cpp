@@ -26,6 +26,7 @@ static void dropFactsOfChip(ModuleOp module) {
   module.walk([](gpu::GPUFuncOp kernel) {
     kernel->removeAttr(tile::TileDialect::kResidencyAttrName);
     kernel->removeAttr(tile::TileDialect::kKeepCountersAttrName);
+    kernel->removeAttr(tile::TileDialect::kAssemblerAttrName);
     // The host side launches what the limit has been applied to.
     if (launch::ManifestAttr manifest = launch::getManifest(kernel))
       launch::setManifest(kernel, manifest.withoutGridLimit());

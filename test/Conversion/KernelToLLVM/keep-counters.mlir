@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The mark of kept counters becomes an attribute that functions pass on to LLVM, beside those that they have or that their chip gives them.
+// The mark of kept counters, and how a kernel is assembled, become attributes that functions pass on to LLVM, beside those that they have or that their chip
+// gives them.
 //
 // DEFINE: %{chip} =
 // DEFINE: %{convert} = attune-opt %s --pass-pipeline="builtin.module(attune-attach-target{chip=%{chip}},gpu.module(convert-kernel-to-llvm))"
@@ -20,6 +21,12 @@ gpu.module @kernels {
   // CHECK-LABEL: llvm.func @joined
   // NVIDIA-SAME: passthrough = ["tile.keep_counters", "cold"]
   gpu.func @joined() kernel attributes {known_block_size = array<i32: 32, 1, 1>, tile.keep_counters, passthrough = ["cold"]} {
+    gpu.return
+  }
+
+  // CHECK-LABEL: llvm.func @assembled
+  // CHECK-SAME: passthrough = ["tile.keep_counters", ["tile.assembler", "sparing"]
+  gpu.func @assembled() kernel attributes {known_block_size = array<i32: 32, 1, 1>, tile.keep_counters, tile.assembler = "sparing"} {
     gpu.return
   }
 

@@ -104,11 +104,13 @@ func.func private @roles() attributes {roles = [
 // What stands on kernels and on loops of other dialects.
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @attributes_of_others
+  // CHECK-SAME:    tile.assembler = "plain"
   // CHECK-SAME:    tile.keep_counters
   // CHECK-SAME:    tile.roles = [#tile.role<"compute", warps = 4>]
   // CHECK-SAME:    tile.workgroups_per_sm = 2 : i64
   gpu.func @attributes_of_others(%lo: index, %hi: index, %step: index) kernel attributes {
-      tile.roles = [#tile.role<"compute", warps = 4>], tile.workgroups_per_sm = 2 : i64, tile.keep_counters} {
+      tile.roles = [#tile.role<"compute", warps = 4>], tile.workgroups_per_sm = 2 : i64, tile.keep_counters,
+      tile.assembler = "plain"} {
     // CHECK: {tile.dynamic, tile.overlap = #tile<overlap early>, tile.ping_pong, tile.split, tile.unroll = 4 : i64}
     scf.for %i = %lo to %hi step %step {
     } {tile.overlap = #tile<overlap early>, tile.ping_pong, tile.split, tile.unroll = 4 : i64, tile.dynamic}

@@ -22,7 +22,7 @@ def Knobs_Toy : KnobSet<"toy", "Toy", [Knob_NumWarps, Knob_Shine], [ProblemSize<
 
 """
 BEFORE_SETS = "def Knobs_Attention :"
-LIST = "Knob_LateKeys, Knob_StrengthReduction\n]"
+LIST = "Knob_LateKeys, Knob_StrengthReduction, Knob_Assembler\n]"
 BEFORE_ALL = "// All of them, in the order"
 
 
@@ -33,7 +33,7 @@ def main(source, tools, scratch):
     knobs = os.path.join(folder, "Knobs.td")
     with open(knobs, encoding="utf-8") as file:
         text = file.read()
-    for place, added in [(BEFORE_SETS, RECORDS + BEFORE_SETS), (LIST, "Knob_LateKeys, Knob_StrengthReduction, Knob_Depth, Knob_Shine\n]"),
+    for place, added in [(BEFORE_SETS, RECORDS + BEFORE_SETS), (LIST, "Knob_LateKeys, Knob_StrengthReduction, Knob_Assembler, Knob_Depth, Knob_Shine\n]"),
                          (BEFORE_ALL, SET + BEFORE_ALL)]:
         if text.count(place) != 1:
             sys.exit(f"expects '{place}' once in Knobs.td")

@@ -66,6 +66,12 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op,
       {kResidencyAttrName, isKernel, "'gpu.func'", isPositive,
        "a positive i64"},
       {kKeepCountersAttrName, isKernel, "'gpu.func'", isUnit, "a unit"},
+      {kAssemblerAttrName, isKernel, "'gpu.func'",
+       [](Attribute value) {
+         auto name = dyn_cast<StringAttr>(value);
+         return name && (name == "sparing" || name == "plain");
+       },
+       "\"sparing\" or \"plain\""},
       {kSharedBytesAttrName, isKernel, "'gpu.func'",
        [](Attribute value) { return isNumber(value, 0); },
        "an i64 of at least 0"},

@@ -423,6 +423,24 @@ static FailureOr<std::string> translateToPTX(gpu::GPUModuleOp module,
   return emitAssembly(module, emitter);
 }
 
+/// The options of ptxas for what kernels of the module say of the assembler.
+static ArrayRef<StringRef> getAssemblerOptions(gpu::GPUModuleOp module) {
+  static constexpr StringRef thorough[] = {"-O3"},
+                             sparing[] = {"-O3", "--register-usage-level=0"},
+                             plain[] = {"-O1", "--register-usage-level=0"};
+  auto name = StringAttr::get(module.getContext(),
+                              tile::TileDialect::kAssemblerAttrName);
+  StringRef how;
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (ArrayAttr passed = function.getPassthroughAttr())
+      for (auto pair : passed.getAsRange<Attribute>())
+        if (auto both = dyn_cast<ArrayAttr>(pair); both && both[0] == name)
+          how = cast<StringAttr>(both[1]);
+  if (how == "sparing")
+    return sparing;
+  return how == "plain" ? ArrayRef<StringRef>(plain) : thorough;
+}
+
 /// Fills `binary.object` and `binary.resources` from `binary.assembly`.
 static LogicalResult assemble(gpu::GPUModuleOp module, StringRef ptxas,
                               StringRef chip, Binary &binary) {
@@ -432,8 +450,9 @@ static LogicalResult assemble(gpu::GPUModuleOp module, StringRef ptxas,
   if (failed(source) || failed(object) || failed(report))
     return failure();
   std::string arch = ("-arch=" + chip).str();
-  StringRef arguments[] = {
-      ptxas, "-v", "-O3", arch, source->getPath(), "-o", object->getPath()};
+  SmallVector<StringRef> arguments{ptxas, "-v", arch};
+  llvm::append_range(arguments, getAssemblerOptions(module));
+  arguments.append({source->getPath(), "-o", object->getPath()});
   std::optional<StringRef> redirects[] = {std::nullopt, report->getPath(),
                                           report->getPath()};
   std::string error;

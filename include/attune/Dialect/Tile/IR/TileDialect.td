@@ -44,6 +44,9 @@ def Tile_Dialect : Dialect {
     /// On a kernel, a unit: its loops have no counters but those that they are
     /// written with, where the chip's assembler can make others.
     static constexpr ::llvm::StringLiteral kKeepCountersAttrName = "tile.keep_counters";
+    /// On a kernel, a string, "sparing" or "plain": how the chip's assembler
+    /// works, where it is not thorough (the tunable `assembler`).
+    static constexpr ::llvm::StringLiteral kAssemblerAttrName = "tile.assembler";
     /// On a kernel, an i64: bytes of shared memory that tile-allocate-shared
     /// has laid out.
     static constexpr ::llvm::StringLiteral kSharedBytesAttrName = "tile.shared_bytes";
