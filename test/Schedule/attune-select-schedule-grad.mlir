@@ -9,7 +9,7 @@
 // RUN: attune-opt %s --attune-attach-target="chip=gfx942" --attune-select-schedule --attune-check-schedule | FileCheck %s --check-prefix=WAVES
 
 // GROUPS-LABEL: func.func @head_64
-// GROUPS: schedule(<form = fused, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, scoresAhead = 1, strengthReduction = 1>)
+// GROUPS: schedule(<form = fused, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, strengthReduction = 1, assembler = plain>)
 // WARPS-LABEL: func.func @head_64
 // WARPS: schedule(<kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8>)
 // WAVES-LABEL: func.func @head_64
@@ -19,32 +19,26 @@ func.func @head_64(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> te
   return %g : tensor<1x1x256x64xbf16>
 }
 
-// Of heads that are neither short nor long and visit all, the last workgroup rounds gradients of queries.
-// GROUPS-LABEL: func.func @round_last
-// GROUPS: schedule(<form = fused, {{.*}}roundLast = 1, strengthReduction = 1>)
-// GROUPS-LABEL: func.func @round_of_group
-// GROUPS-NOT: roundLast
-// GROUPS-LABEL: func.func @round_masked
-// GROUPS-NOT: roundLast
+// How the kernel is assembled hangs on its mask, and on whether lengths are known.
+// GROUPS-LABEL: func.func @assembled_masked
+// GROUPS: schedule(<form = fused, {{.*}}strengthReduction = 1, assembler = sparing>)
+// GROUPS-LABEL: func.func @assembled_dynamic
+// GROUPS: schedule(<form = fused, {{.*}}strengthReduction = 1>)
 !rows = tensor<1x8x1024x64xbf16>
-!keys = tensor<1x1x1024x64xbf16>
-func.func @round_last(%q: !rows, %lse: tensor<1x8x1024xf32>) -> !rows {
-  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(query) : !rows, !rows, !rows, !rows, tensor<1x8x1024xf32>, !rows
-  return %g : !rows
-}
-func.func @round_of_group(%q: !rows, %k: !keys, %lse: tensor<1x8x1024xf32>) -> !rows {
-  %g = attn.attention_grad %q, %k, %k, %q, %lse, %q wrt(query) : !rows, !keys, !keys, !rows, tensor<1x8x1024xf32>, !rows
-  return %g : !rows
-}
-func.func @round_masked(%q: !rows, %lse: tensor<1x8x1024xf32>) -> !rows {
+func.func @assembled_masked(%q: !rows, %lse: tensor<1x8x1024xf32>) -> !rows {
   %g = attn.attention_grad %q, %q, %q, %q, %lse, %q causal(bottom_right) wrt(query) : !rows, !rows, !rows, !rows, tensor<1x8x1024xf32>, !rows
   return %g : !rows
+}
+!some = tensor<1x8x?x64xbf16>
+func.func @assembled_dynamic(%q: !some, %lse: tensor<1x8x?xf32>) -> !some {
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(query) : !some, !some, !some, !some, tensor<1x8x?xf32>, !some
+  return %g : !some
 }
 
 // Equal bits in each launch are a sum in an order.
 // GROUPS-LABEL: func.func @deterministic
 // GROUPS: attn.attention_grad {{.*}} deterministic wrt
-// GROUPS-SAME: schedule(<form = ordered, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, scoresAhead = 1, strengthReduction = 1>)
+// GROUPS-SAME: schedule(<form = ordered, kvBlockM = 128, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, strengthReduction = 1, assembler = plain>)
 // WARPS-LABEL: func.func @deterministic
 // WAVES-LABEL: func.func @deterministic
 func.func @deterministic(%q: tensor<1x1x256x64xbf16>, %lse: tensor<1x1x256xf32>) -> tensor<1x1x256x64xbf16> {
@@ -112,7 +106,7 @@ func.func @deterministic_lengths(%q: !short, %lse: tensor<1x1x1024xf32>, %length
 }
 
 // GROUPS-LABEL: func.func @head_128
-// GROUPS: schedule(<form = fused, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4>)
+// GROUPS: schedule(<form = fused, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, mmaWarps = 4, producerWarps = 4, assembler = plain>)
 // WARPS-LABEL: func.func @head_128
 // WARPS: schedule(<kvBlockM = 32, kvBlockN = 128, kvWarps = 8, kvInRegisters = 0, qBlockM = 128, qWarps = 8, qInRegisters = 0>)
 // WAVES-LABEL: func.func @head_128
@@ -171,7 +165,7 @@ func.func @packed_with_gaps(%q: tensor<1x?x1x128xbf16>, %lse: tensor<1x1x?xf32>,
 
 // Blocks are listed where the mask reads tensors at positions, of more than a few blocks, in no order.
 // GROUPS-LABEL: func.func @documents
-// GROUPS: schedule(<form = fused, {{.*}}listBlocks = 1, strengthReduction = 1>)
+// GROUPS: schedule(<form = fused, {{.*}}listBlocks = 1, strengthReduction = 1, assembler = sparing>)
 // WARPS-LABEL: func.func @documents
 // WARPS: schedule(<{{.*}}listBlocks = 1>)
 // WAVES-LABEL: func.func @documents

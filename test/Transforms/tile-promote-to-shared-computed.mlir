@@ -81,8 +81,32 @@ gpu.module @kernels {
       %p = tile.fill %x : f16 -> !p
       %o = tile.mma %p, %v, %acc transpose_lhs scope warpgroup lhs_through_shared : !p, !q, !tile.tile<16x32xf32, registers>
       tile.ordered %turns[%i] turn %turn of %c9 role "store" {
-        tile.store %o, %out[%c0, %c0] accumulate path buffer : !tile.tile<16x32xf32, registers>, memref<16x32xf32>
+        tile.store %o, %out[%c0, %c0] accumulate path buffer stages 2 : !tile.tile<16x32xf32, registers>, memref<16x32xf32>
       } : memref<?xi32>
+    }
+    gpu.return
+  }
+
+  // So is what a role of one thread adds in no order, by a ring of one slot where nothing is said.
+  // CHECK-LABEL: gpu.func @stored_by_one
+  // CHECK: %[[SUMS:.+]] = tile.channel : <16x32xf32, stages = 1, swizzle_atom = 32>
+  // CHECK: scf.for %[[I:[^ ]+]] =
+  // CHECK: %[[O:.+]] = tile.mma
+  // CHECK-NEXT: tile.put_tile %[[SUMS]][%[[I]]], %[[O]]
+  // CHECK-NEXT: %[[PUT:.+]] = tile.get %[[SUMS]][%[[I]]]
+  // CHECK-NEXT: %[[STORED:.+]] = tile.store_async %[[PUT]], %{{.+}} accumulate role "store" :
+  // CHECK-NEXT: tile.wait_reads %[[STORED]]
+  // CHECK-NEXT: tile.release %[[SUMS]][%[[I]]]
+  gpu.func @stored_by_one(%vm: memref<64x32xf16>, %x: f16, %acc: !tile.tile<16x32xf32, registers>, %out: memref<16x32xf32>) kernel attributes {tile.roles = [
+      #tile.role<"compute", warps = 4>, #tile.role<"load", warps = 2, threads = one>, #tile.role<"store", warps = 2, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c9 = arith.constant 9 : index
+    %v = tile.load %vm[%c0, %c0] stages 1 : memref<64x32xf16> -> !q
+    scf.for %i = %c0 to %c9 step %c1 {
+      %p = tile.fill %x : f16 -> !p
+      %o = tile.mma %p, %v, %acc transpose_lhs scope warpgroup lhs_through_shared : !p, !q, !tile.tile<16x32xf32, registers>
+      tile.store %o, %out[%c0, %c0] accumulate path buffer role "store" : !tile.tile<16x32xf32, registers>, memref<16x32xf32>
     }
     gpu.return
   }

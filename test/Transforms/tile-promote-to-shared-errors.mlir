@@ -64,7 +64,7 @@ module attributes {tile.target = #tile.target<chip = "toy", family = "Hopper", l
     // Those who compute would wait themselves.
     gpu.func @order_of_no_role(%o: !tile.tile<64x32xf32, registers>, %om: memref<64x32xf32>, %turns: memref<?xi32>, %i: index) kernel {
       tile.ordered %turns[%i] turn %i of %i {
-        // expected-error @below {{expects 'tile.ordered' with a role that stores a tile by way of a buffer, to a view that ends where its tensor does}}
+        // expected-error @below {{expects a role of which one thread runs the program to store a tile by way of a buffer, to a view that ends where its tensor does}}
         tile.store %o, %om[%i, %i] accumulate path buffer : !tile.tile<64x32xf32, registers>, memref<64x32xf32>
       } : memref<?xi32>
       gpu.return

@@ -416,5 +416,38 @@ gpu.module @turns {
     }
     gpu.return
   }
+
+  // So it does what is stored in no order.
+  // CHECK-LABEL: gpu.func @handed_over
+  // CHECK: %[[C:.+]] = tile.channel
+  // CHECK: tile.specialize <"compute", warps = 4> {
+  // CHECK:     scf.for
+  // CHECK:     tile.put_tile %[[C]]
+  // CHECK-NOT: tile.get
+  // CHECK-NOT: tile.wait_reads
+  // CHECK: }, <"load", warps = 2, threads = one> {
+  // CHECK-NEXT: }, <"store", warps = 2, threads = one> {
+  // CHECK-NEXT: scf.for %[[J:[^ ]+]] =
+  // CHECK-NEXT:   %[[PUT:.+]] = tile.get %[[C]][%[[J]]]
+  // CHECK-NEXT:   %[[STORED:.+]] = tile.store_async %[[PUT]]{{.*}} role "store"
+  // CHECK-NEXT:   tile.wait_reads %[[STORED]]
+  // CHECK-NEXT:   tile.release %[[C]][%[[J]]]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: }
+  gpu.func @handed_over(%m: memref<?x32xf32>, %n: index, %t: !tile.tile<16x32xf32, registers>) kernel
+      attributes {known_block_size = array<i32: 256, 1, 1>, tile.roles = [
+        #tile.role<"compute", warps = 4>, #tile.role<"load", warps = 2, threads = one>, #tile.role<"store", warps = 2, threads = one>]} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c = tile.channel : !tile.channel<16x32xf32, stages = 1, swizzle_atom = 32>
+    scf.for %j = %c0 to %n step %c1 {
+      tile.put_tile %c[%j], %t : !tile.channel<16x32xf32, stages = 1, swizzle_atom = 32>, !tile.tile<16x32xf32, registers>
+      %put = tile.get %c[%j] : !tile.channel<16x32xf32, stages = 1, swizzle_atom = 32> -> !tile.tile<16x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>
+      %stored = tile.store_async %put, %m[%j, %c0] accumulate role "store" : !tile.tile<16x32xf32, shared, #tile.swizzle<vector = 4, bits = 3, shift = 0, swizzle_atom = 32>>, memref<?x32xf32>
+      tile.wait_reads %stored : !tile.token
+      tile.release %c[%j] : !tile.channel<16x32xf32, stages = 1, swizzle_atom = 32>
+    }
+    gpu.return
+  }
 }
 }

@@ -280,6 +280,11 @@ void GradientBuilder::addToQueries(Value part, Value first) {
       /*accumulate=*/true,
       byThreads ? tile::StorePath::Direct : tile::StorePath::Buffer);
   store.setByThreads(byThreads);
+  if (sumSlots == 0)
+    return;
+  store.setStages(sumSlots);
+  if (!kernel.addsInOrder)
+    store.setRole(WarpBudget::kStoringRole);
 }
 
 Sums GradientBuilder::step(VisitedBlocks &blocks, Value block, Sums sums) {

@@ -36,7 +36,7 @@ public:
       : b(op.getLoc(), builder), op(op), operands(operands), kernel(kernel),
         atom(atom), cache{target.getCache(), target.getCaches()},
         padded(getPaddedHeadDims(AttentionGradProblem::get(op), atom)),
-        ownsKeys(kernel.owns == MaskDim::Key),
+        ownsKeys(kernel.owns == MaskDim::Key), sumSlots(countSumSlots(target)),
         scoreType(tile::TileType::get({kernel.owned, kernel.visited},
                                       b.getF32Type())),
         tileReads(findTiles(target)),
@@ -52,6 +52,12 @@ private:
   int64_t countTileStages(tile::TargetAttr target) {
     return getTileStages(AttentionGradProblem::get(op), op.getScheduleAttr(),
                          kernel, target);
+  }
+  int64_t countSumSlots(tile::TargetAttr target) {
+    AttentionGradProblem problem = AttentionGradProblem::get(op);
+    return handsOver(problem, op.getScheduleAttr(), kernel, atom)
+               ? getSumSlots(problem, op.getScheduleAttr(), kernel, target)
+               : 0;
   }
   void planLoop(mlir::scf::ForOp loop);
   void locate();
@@ -216,6 +222,8 @@ private:
   DeviceCache cache;
   PaddedHeadDims padded;
   bool ownsKeys;
+  /// Slots of the gradients of queries that are handed over; 0 where none are.
+  const int64_t sumSlots;
   tile::TileType scoreType;
   llvm::SmallVector<mlir::tensor::ExtractOp, 1> tileReads;
   RegionTiles tiles;

@@ -305,7 +305,8 @@ void GradientOutliner::addGradients(const GradientKernel &shape) {
   } else {
     operands.queryGrad = addOutput(kernel, op.getQueryGrad(), "query_grad");
   }
-  WarpBudget budget = getBudget(op.getScheduleAttr(), shape);
+  WarpBudget budget = getBudget(AttentionGradProblem::get(op),
+                                op.getScheduleAttr(), shape, target);
   budget.mark(kernel.getFunction(), target);
   buildGradientBody(kernel.getBody(), op, operands, shape, atom, target);
   Value starts = ownsKeys ? op.getKeyStarts() : op.getQueryStarts();

@@ -415,6 +415,32 @@ static void writeTile(OpBuilder &b, Location loc, const KernelContext &context,
   write(b, loc, context, from.getRegisterLayout(), value, to, buffer);
 }
 
+/// The barrier behind which what is written is read; null where nothing is, or
+/// it is read in front of one.
+static tile::BarrierOp findMeeting(tile::WriteOp op) {
+  Operation *next = op->getNextNode();
+  auto reads = [&](Operation *user) {
+    return user != op && next->isAncestor(user);
+  };
+  for (; next; next = next->getNextNode()) {
+    if (auto barrier = dyn_cast<tile::BarrierOp>(next))
+      return barrier;
+    if (llvm::any_of(op.getDestination().getUsers(), reads))
+      return {};
+  }
+  return {};
+}
+
+/// Whether the write is the last one in front of the barrier: it publishes what
+/// those before it have written, too.
+static bool isLastBefore(tile::BarrierOp meeting, tile::WriteOp op) {
+  for (Operation *next = op->getNextNode(); next != meeting;
+       next = next->getNextNode())
+    if (isa<tile::WriteOp>(next))
+      return false;
+  return true;
+}
+
 LogicalResult
 WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &b) const {
@@ -427,13 +453,16 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
     writeTile(b, op.getLoc(), context, op.getValue().getType(),
               adaptor.getValue(), op.getDestination().getType(),
               adaptor.getDestination());
-  context.model->getCopyEngine()->publishWrites(b, op.getLoc());
-  // All warps meet where the group would, maybe behind other writes.
-  Operation *next = op->getNextNode();
-  while (isa_and_nonnull<tile::WriteOp, tile::AlternateOp>(next))
-    next = next->getNextNode();
-  if (!isa_and_nonnull<tile::BarrierOp>(next))
+  if (tile::BarrierOp meeting = findMeeting(op)) {
+    // All warps meet where the group would.
+    OpBuilder::InsertionGuard restore(b);
+    b.setInsertionPoint(meeting);
+    if (isLastBefore(meeting, op))
+      context.model->getCopyEngine()->publishWrites(b, op.getLoc());
+  } else {
+    context.model->getCopyEngine()->publishWrites(b, op.getLoc());
     meetInGroup(b, op.getLoc(), context);
+  }
   b.eraseOp(op);
   return success();
 }

@@ -38,9 +38,10 @@ static int64_t countExcess(const AttentionGradProblem &problem,
                            TargetAttr target) {
   int64_t excess = 0;
   for (const GradientKernel &kernel : getGradientKernels(schedule, owns))
-    excess = std::max(excess,
-                      estimateRegisters(problem, schedule, kernel, target) -
-                          getBudget(schedule, kernel).getRegisterLimit(target));
+    excess =
+        std::max(excess, estimateRegisters(problem, schedule, kernel, target) -
+                             getBudget(problem, schedule, kernel, target)
+                                 .getRegisterLimit(target));
   return excess;
 }
 
@@ -132,22 +133,10 @@ static AttentionGradAttr select(const AttentionGradProblem &problem,
   return schedule.getAttr(target.getContext());
 }
 
-/// Whether the last workgroup of a head rounds the gradients of its queries. On
-/// an H200 that is 1 to 3 percent faster where all tiles visit as much, and up
-/// to 3 slower under a causal mask; shorter heads end too often, and of longer
-/// ones, one workgroup has too much to do when the others are done
-/// (docs/measurements/Gradients.md).
-static bool isRoundedByLast(const AttentionGradProblem &problem) {
-  constexpr int64_t kShort = 1024, kLong = 4096;
-  return !problem.isDeterministic && !problem.hasLengths && !problem.isMasked &&
-         problem.length >= kShort && problem.queriesPerKeyHead > 0 &&
-         problem.queriesPerKeyHead <= kLong;
-}
-
-/// The same for heads whose sums leave a warpgroup no registers: two of them
-/// share the columns of small tiles. On an H200 that is 7 to 15 percent faster
-/// than the form apart (docs/measurements/Gradients.md). Tiles that scores read
-/// are loaded by others alone.
+/// The fused form for heads whose sums leave a warpgroup no registers: two of
+/// them share the columns of small tiles. On an H200 that is 7 to 15 percent
+/// faster than the form apart (docs/measurements/Gradients.md). Tiles that
+/// scores read are loaded by others alone.
 static AttentionGradAttr selectWide(const AttentionGradProblem &problem,
                                     AttentionGradSchedule schedule,
                                     TargetAttr target) {
@@ -161,6 +150,23 @@ static AttentionGradAttr selectWide(const AttentionGradProblem &problem,
   return fits ? wide : AttentionGradAttr();
 }
 
+/// How the assembler works where a workgroup has an SM to itself. On an H200,
+/// in order, `plain` is 4 to 6 percent faster than `thorough` for 64 columns,
+/// and `sparing` 2 to 3 for 128; in no order, of known lengths, `plain` is 2 to
+/// 4 percent faster without a mask, and `sparing` up to 7 under one of 64
+/// columns and 1 of 128. Of lengths known at run time, either is slower
+/// (docs/measurements/Gradients.md).
+static schedule::Assembler
+chooseAssembler(const AttentionGradProblem &problem) {
+  if (problem.isDeterministic)
+    return isSmall(problem) ? schedule::Assembler::Plain
+                            : schedule::Assembler::Sparing;
+  if (problem.hasDynamicLength)
+    return schedule::Assembler::Thorough;
+  return problem.isMasked ? schedule::Assembler::Sparing
+                          : schedule::Assembler::Plain;
+}
+
 /// A legal schedule of the fused form, in order where that is asked for, that
 /// spills nothing, by warpgroups with a producer.
 static AttentionGradAttr selectFused(const AttentionGradProblem &problem,
@@ -169,7 +175,6 @@ static AttentionGradAttr selectFused(const AttentionGradProblem &problem,
   schedule.form = problem.isDeterministic ? schedule::GradientForm::Ordered
                                           : schedule::GradientForm::Fused;
   schedule.mmaWarps = schedule.producerWarps = 4;
-  schedule.roundLast = isRoundedByLast(problem);
   if (!findAtom(problem, schedule.getAttr(target.getContext()), target))
     return {};
   Choice choice = chooseKernel(problem, schedule, MaskDim::Key, target);
@@ -182,15 +187,11 @@ static AttentionGradAttr selectFused(const AttentionGradProblem &problem,
   if (!checkLegal(problem, both, target) &&
       countExcess(problem, both, MaskDim::Key, target) == 0)
     return both;
-  // Seen on an H200 at a head size of 64: 9 percent faster without a mask, and
-  // from 2 percent slower to 2 faster under a causal one. Slower at 128. With
-  // strength reduction another 1 to 3 percent, of which 128 has none.
-  AttentionGradSchedule ahead = choice.schedule;
-  ahead.scoresAhead = ahead.strengthReduction = 1;
-  AttentionGradAttr early = ahead.getAttr(target.getContext());
-  if (isSmall(problem) && !checkLegal(problem, early, target))
-    return early;
-  return choice.schedule.getAttr(target.getContext());
+  AttentionGradSchedule one = choice.schedule;
+  // On an H200 1 to 3 percent faster for 64 columns, and slower for 128.
+  one.strengthReduction = isSmall(problem);
+  one.assembler = chooseAssembler(problem);
+  return one.getAttr(target.getContext());
 }
 
 /// Whether the split form is better than what selectFused() finds. On an H200

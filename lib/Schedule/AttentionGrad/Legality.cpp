@@ -23,7 +23,8 @@ static SmallVector<RegionTile, 1> findTiles(attn::AttentionGradOp op) {
 
 AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op,
                                                const SizeMap &likely) {
-  SmallVector<int64_t> sizes = fillSizes(getAttentionSizes(op), likely);
+  SmallVector<int64_t> written = getAttentionSizes(op),
+                       sizes = fillSizes(written, likely);
   bool isMasked = op.getCausalAttr() || op.getWindowAttr() || op.hasMask();
   bool isKnown = !op.hasLengths() && sizes[kSeqQ] > 0 && sizes[kSeqK] > 0;
   return {op.getElementType(),
@@ -42,9 +43,7 @@ AttentionGradProblem AttentionGradProblem::get(attn::AttentionGradOp op,
               (op.getKeyStarts() && op.getKeyLengths()),
           !op.hasMask() || areRangesMutual(op.getMask()),
           isKnown ? std::max(sizes[kSeqQ], sizes[kSeqK]) : 0,
-          isKnown && sizes[kKVHeads] > 0
-              ? sizes[kSeqQ] * (sizes[kHeads] / sizes[kKVHeads])
-              : 0,
+          op.hasLengths() || written[kSeqQ] <= 0 || written[kSeqK] <= 0,
           isMasked && !op.hasBlockLists() && !op.hasLengths(),
           op.hasMask() && (readsTensorAt(op.getMask(), MaskDim::Query) ||
                            readsTensorAt(op.getMask(), MaskDim::Key))};
@@ -306,7 +305,7 @@ static std::optional<Refusal> checkBudget(const AttentionGradProblem &problem,
                                           const AttentionGradKnobs &schedule,
                                           const GradientKernel &kernel,
                                           TargetAttr target, MmaAtomAttr atom) {
-  WarpBudget budget = getBudget(schedule, kernel);
+  WarpBudget budget = getBudget(problem, schedule, kernel, target);
   auto getShared = [&] {
     return getSharedBytes(problem, schedule, kernel, target);
   };

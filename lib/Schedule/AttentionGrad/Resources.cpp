@@ -66,6 +66,17 @@ bool attune::addsByThreads(const AttentionGradProblem &problem,
          kernel.visited == kRowsByThreads && sharesScores(kernel, atom);
 }
 
+bool attune::handsOver(const AttentionGradProblem &problem,
+                       const AttentionGradKnobs &schedule,
+                       const GradientKernel &kernel, MmaAtomAttr atom) {
+  return kernel.addsInOrder ||
+         (kernel.addsQueries && !kernel.roundsQueries &&
+          schedule.getProducerWarps() > 1 &&
+          !addsByThreads(problem, kernel, atom) &&
+          llvm::none_of(problem.regionTiles,
+                        [](const RegionTile &tile) { return tile.isAdded; }));
+}
+
 tile::LayoutAttr attune::getQuerySumsLayout(const GradientKernel &kernel,
                                             MmaAtomAttr atom, int64_t columns) {
   int64_t alongColumns = countGroupsAlongColumns(kernel, kernel.visited, atom),
@@ -132,20 +143,29 @@ MmaAtomAttr attune::findAtom(const AttentionGradProblem &problem,
                                                     : tile::MmaScope::Warp);
 }
 
-WarpBudget attune::getBudget(const AttentionGradKnobs &schedule,
-                             const GradientKernel &kernel) {
+WarpBudget attune::getBudget(const AttentionGradProblem &problem,
+                             const AttentionGradKnobs &schedule,
+                             const GradientKernel &kernel, TargetAttr target) {
   WarpBudget budget{kernel.warps, schedule.getProducerWarps(),
                     schedule.getMmaWarps(), kernel.workgroupsPerSm};
-  budget.stores = kernel.addsInOrder;
+  budget.stores =
+      handsOver(problem, schedule, kernel, findAtom(problem, schedule, target));
   budget.keepsCounters = !schedule.getStrengthReduction();
+  if (schedule.getAssembler() != schedule::Assembler::Thorough)
+    budget.assembler = stringifyAssembler(schedule.getAssembler());
   return budget;
 }
 
-/// Where the tiles that regions read have rings of so many slots.
+/// Slots of the gradients of queries that are handed over: while one is stored,
+/// or waits for its turn, the next one is computed.
+static constexpr int64_t kSumSlots = 2;
+
+/// Where the tiles that regions read, and the gradients of queries that are
+/// handed over, have rings of so many slots.
 static int64_t countSharedBytes(const AttentionGradProblem &problem,
                                 const AttentionGradKnobs &schedule,
                                 const GradientKernel &kernel, TargetAttr target,
-                                int64_t tileStages) {
+                                int64_t tileStages, int64_t sumSlots) {
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   auto [dQK, dV] = getPaddedHeadDims(problem, atom);
   Type type = problem.elementType;
@@ -199,9 +219,10 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
     layout.addTiles(kernel.owned * kernel.visited * elementBytes);
   if (kernel.addsQueries && !addsByThreads(problem, kernel, atom)) {
     // Handed over to who stores it, or stored where it lies.
-    layout.addRing(kernel.addsInOrder ? layout.kSlotsInTurns : 1,
+    bool isHandedOver = handsOver(problem, schedule, kernel, atom);
+    layout.addRing(isHandedOver ? sumSlots : 1,
                    kernel.visited * dQK * sizeof(float),
-                   /*atomColumns=*/kernel.addsInOrder ? dQK : 0);
+                   /*atomColumns=*/isHandedOver ? dQK : 0);
   }
   layout.addBarriers();
   // Where threads learn that theirs is the last workgroup of a head.
@@ -210,13 +231,30 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
   return layout.getBytes();
 }
 
+/// Whether a kernel whose rings have so many slots finds the room.
+static bool hasRoom(const AttentionGradProblem &problem,
+                    const AttentionGradKnobs &schedule,
+                    const GradientKernel &kernel, TargetAttr target,
+                    int64_t tileStages, int64_t sumSlots) {
+  int64_t bytes =
+      countSharedBytes(problem, schedule, kernel, target, tileStages, sumSlots);
+  return bytes <= target.getShared() &&
+         bytes * kernel.workgroupsPerSm <= target.getSharedPerSm();
+}
+
+int64_t attune::getSumSlots(const AttentionGradProblem &problem,
+                            const AttentionGradKnobs &schedule,
+                            const GradientKernel &kernel, TargetAttr target) {
+  bool hasTwo = kernel.addsInOrder || hasRoom(problem, schedule, kernel, target,
+                                              kernel.stages, kSumSlots);
+  return hasTwo ? kSumSlots : 1;
+}
+
 int64_t attune::getTileStages(const AttentionGradProblem &problem,
                               const AttentionGradKnobs &schedule,
                               const GradientKernel &kernel, TargetAttr target) {
-  int64_t bytes =
-      countSharedBytes(problem, schedule, kernel, target, kernel.stages);
-  bool fits = bytes <= target.getShared() &&
-              bytes * kernel.workgroupsPerSm <= target.getSharedPerSm();
+  int64_t slots = getSumSlots(problem, schedule, kernel, target);
+  bool fits = hasRoom(problem, schedule, kernel, target, kernel.stages, slots);
   return fits ? kernel.stages : 1;
 }
 
@@ -225,7 +263,8 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
                                const GradientKernel &kernel,
                                TargetAttr target) {
   return countSharedBytes(problem, schedule, kernel, target,
-                          getTileStages(problem, schedule, kernel, target));
+                          getTileStages(problem, schedule, kernel, target),
+                          getSumSlots(problem, schedule, kernel, target));
 }
 
 /// Columns of the sums that a workgroup keeps for its rows.

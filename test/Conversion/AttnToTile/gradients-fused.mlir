@@ -33,7 +33,7 @@
 // CHECK:   tile.mma {{.*}} : <128x64xbf16, registers>, <64x128xbf16, registers>, <128x128xf32, registers>
 // CHECK:   %[[DQ:.+]] = tile.mma %[[DS]], %[[K]], %{{.+}} transpose_lhs scope warpgroup warps_n 2 lhs_through_shared : <128x64xbf16, registers>, <128x128xbf16, registers>, <64x128xf32, registers>
 // CHECK:   tile.mma %[[DS]], {{.*}} : <128x64xbf16, registers>, <64x128xbf16, registers>, <128x128xf32, registers>
-// CHECK:   tile.store %[[DQ]], {{.*}} accumulate path buffer : <64x128xf32, registers>
+// CHECK:   tile.store %[[DQ]], {{.*}} accumulate path buffer stages 2 role "store" : <64x128xf32, registers>
 
 // CHECK-LABEL: gpu.func @fused_query_grad
 // CHECK: tile.load {{.*}} -> <64x128xf32, registers>

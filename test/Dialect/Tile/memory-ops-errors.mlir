@@ -147,3 +147,11 @@ func.func @store_integers(%t: !tile.tile<16x32xi8, registers>, %m: memref<16x32x
   tile.store %t, %m[%i, %i] accumulate : !tile.tile<16x32xi8, registers>, memref<16x32xi8>
   return
 }
+
+// -----
+
+func.func @store_stages(%t: !tile.tile<16x32xf32, registers>, %m: memref<16x32xf32>, %i: index) {
+  // expected-error @below {{'tile.store' op expects path 'buffer' with 'stages', but got 'direct'}}
+  tile.store %t, %m[%i, %i] stages 2 : !tile.tile<16x32xf32, registers>, memref<16x32xf32>
+  return
+}

@@ -23,6 +23,8 @@ func.func @memory(%m: memref<?x64xf16>, %rows: memref<?xf16>, %i: index) {
   tile.store %a, %m[%i, %i] accumulate by_threads : !regs, memref<?x64xf16>
   // CHECK: tile.store %[[A]], %[[M]][%[[I]], %[[I]]] role "other" : <32x64xf16, registers>, memref<?x64xf16>
   tile.store %a, %m[%i, %i] role "other" : !regs, memref<?x64xf16>
+  // CHECK: tile.store %[[A]], %[[M]][%[[I]], %[[I]]] path buffer stages 2 role "store" : <32x64xf16, registers>, memref<?x64xf16>
+  tile.store %a, %m[%i, %i] path buffer stages 2 role "store" : !regs, memref<?x64xf16>
   %zero = arith.constant 0.0 : f16
   // CHECK: %[[ROW:.+]] = tile.fill %{{.+}} : f16 -> <32xf16, registers>
   %row = tile.fill %zero : f16 -> !tile.tile<32xf16, registers>

@@ -40,9 +40,9 @@ struct AttentionGradProblem {
   /// The queries or the keys, whichever are more; 0 where that is not known, as
   /// of batches of different lengths. For what is chosen.
   int64_t length = 0;
-  /// Queries of all heads that have one key head; 0 where that is not known.
-  /// For what is chosen.
-  int64_t queriesPerKeyHead = 0;
+  /// Whether lengths are known at run time only, or batches have their own. For
+  /// what is chosen.
+  bool hasDynamicLength = false;
   /// Whether a kernel can list blocks: there is a mask, and neither lists nor
   /// lengths.
   bool isListable = false;
@@ -100,6 +100,13 @@ constexpr int64_t kRowsByThreads = 64;
 /// which have no room in shared memory for these sums besides.
 bool addsByThreads(const AttentionGradProblem &problem,
                    const GradientKernel &kernel, tile::MmaAtomAttr atom);
+/// Whether those who compute hand the gradients of queries over to a thread
+/// that adds them by the copy engine, and go on. Not where the last workgroup
+/// of a head rounds what all have added, for it knows of its own stores, nor
+/// where tiles that regions read are added by way of the same buffer.
+bool handsOver(const AttentionGradProblem &problem,
+               const AttentionGradKnobs &schedule, const GradientKernel &kernel,
+               tile::MmaAtomAttr atom);
 /// The layout of a block of the sums of queries, of padded head size `columns`.
 tile::LayoutAttr getQuerySumsLayout(const GradientKernel &kernel,
                                     tile::MmaAtomAttr atom, int64_t columns);
@@ -120,6 +127,12 @@ int64_t getTileStages(const AttentionGradProblem &problem,
                       const AttentionGradKnobs &schedule,
                       const GradientKernel &kernel, tile::TargetAttr target);
 
+/// Slots of the ring of gradients of queries that are handed over: two in
+/// turns, or where these have room, and else one.
+int64_t getSumSlots(const AttentionGradProblem &problem,
+                    const AttentionGradKnobs &schedule,
+                    const GradientKernel &kernel, tile::TargetAttr target);
+
 /// Head sizes of tiles, for whole matrix instructions: each of them is both the
 /// depth of a product and the columns of another.
 PaddedHeadDims getPaddedHeadDims(const AttentionGradProblem &problem,
@@ -132,8 +145,9 @@ tile::MmaAtomAttr findAtom(const AttentionGradProblem &problem,
                            tile::TargetAttr target);
 
 /// The warps of a workgroup of the kernel.
-WarpBudget getBudget(const AttentionGradKnobs &schedule,
-                     const GradientKernel &kernel);
+WarpBudget getBudget(const AttentionGradProblem &problem,
+                     const AttentionGradKnobs &schedule,
+                     const GradientKernel &kernel, tile::TargetAttr target);
 
 /// Bytes of shared memory that a workgroup uses.
 int64_t getSharedBytes(const AttentionGradProblem &problem,

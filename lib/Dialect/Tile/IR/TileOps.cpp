@@ -89,6 +89,9 @@ LogicalResult StoreOp::verify() {
                          << " dimensions of the value, but got "
                          << getDestination().getType().getRank() << " and "
                          << getIndices().size();
+  if (getStages() && getPath() != StorePath::Buffer)
+    return emitOpError() << "expects path 'buffer' with 'stages', but got '"
+                         << stringifyStorePath(getPath()) << "'";
   if (getAccumulate() && getPath() == StorePath::OperandSlot)
     return emitOpError() << "expects no path '" << stringifyStorePath(getPath())
                          << "' with 'accumulate'";

@@ -115,44 +115,57 @@ void StoresThroughShared::waitBefore(WriteOp write, Value token) {
   WaitReadsOp::create(b, write.getLoc(), token);
 }
 
-LogicalResult StoresThroughShared::lower(StoreOp store, OrderedOp ordered) {
+LogicalResult StoresThroughShared::handOver(StoreOp store, OrderedOp ordered) {
   Location loc = store.getLoc();
   TileType type = store.getValue().getType();
-  if (!ordered.getRole() || store.getPath() != StorePath::Buffer ||
+  if ((ordered && !ordered.getRole()) || store.getPath() != StorePath::Buffer ||
       type.getRank() != 2 || !reachesEnds(store.getDestination()))
     return store.emitOpError()
-           << "expects 'tile.ordered' with a role that stores a tile by way of "
-              "a buffer, to a view that ends where its tensor does";
+           << "expects a role of which one thread runs the program to store a "
+              "tile by way of a buffer, to a view that ends where its tensor "
+              "does";
   auto channelType = ChannelType::get(
       type.getContext(), type.getShape(), type.getElementType(),
-      SharedMemoryLayout::kSlotsInTurns, getSwizzleAtom(kernel, type));
+      store.getStages().value_or(1), getSwizzleAtom(kernel, type));
   Block &entry = kernel.getBody().front();
   OpBuilder b(&entry, entry.begin());
   Value channel = ChannelOp::create(b, loc, channelType,
                                     /*offset=*/IntegerAttr(),
                                     /*barriers=*/IntegerAttr());
-  b.setInsertionPoint(ordered);
-  Value element = numbers.get(b, loc, ordered->getParentOfType<scf::ForOp>());
+  Operation *place = ordered ? ordered.getOperation() : store;
+  b.setInsertionPoint(place);
+  Value element = numbers.get(b, loc, place->getParentOfType<scf::ForOp>());
   // A count makes another loop, whose block is another.
-  b.setInsertionPoint(ordered);
+  b.setInsertionPoint(place);
   PutTileOp::create(b, loc, channel, element, store.getValue(),
-                    store.getRoleAttr());
+                    ordered ? store.getRoleAttr() : StringAttr());
   b.setInsertionPoint(store);
   Value get = GetOp::create(b, loc, channelType.getTileType(), channel, element,
                             /*pending=*/0);
   auto stored = StoreAsyncOp::create(
       b, loc, get, store.getDestination(), store.getIndices()[0],
       store.getIndices()[1], store.getAccumulateAttr(), /*map=*/Value(),
-      store.getEvictionAttr());
+      store.getEvictionAttr(), ordered ? StringAttr() : store.getRoleAttr());
   WaitReadsOp::create(b, loc, stored);
   ReleaseOp::create(b, loc, channel, element);
   store.erase();
   return success();
 }
 
+/// Whether one thread of another role stores the tile.
+static bool isOfOneThread(StoreOp store, gpu::GPUFuncOp kernel) {
+  return llvm::any_of(getRoles(kernel).getAsRange<RoleAttr>(),
+                      [&](RoleAttr role) {
+                        return store.getRole() == role.getName() &&
+                               role.getThreads() == RoleThreads::One;
+                      });
+}
+
 LogicalResult StoresThroughShared::lower(StoreOp store) {
   if (auto ordered = dyn_cast<OrderedOp>(store->getParentOp()))
-    return lower(store, ordered);
+    return handOver(store, ordered);
+  if (isOfOneThread(store, kernel))
+    return handOver(store, /*ordered=*/OrderedOp());
   TileType type = store.getValue().getType();
   StorePath path = store.getPath();
   store.setPath(StorePath::Direct);
@@ -193,7 +206,8 @@ LogicalResult StoresThroughShared::lower(StoreOp store) {
                                /*transposed=*/untransposed != nullptr);
   auto stored = StoreAsyncOp::create(b, loc, place, destination, at[0], at[1],
                                      store.getAccumulateAttr(),
-                                     /*map=*/Value(), store.getEvictionAttr());
+                                     /*map=*/Value(), store.getEvictionAttr(),
+                                     /*role=*/StringAttr());
   store.erase();
   // A slot is wanted for the next tile, a buffer not before its next write.
   if (release || !loop) {

@@ -36,8 +36,9 @@ public:
   mlir::LogicalResult lower(StoreOp store);
 
 private:
-  /// Lets another role store it, which waits for its turn.
-  mlir::LogicalResult lower(StoreOp store, OrderedOp ordered);
+  /// Lets one thread of another role store it, in its turns where it is in
+  /// `ordered`.
+  mlir::LogicalResult handOver(StoreOp store, OrderedOp ordered);
   /// What goes through a buffer at the end of an iteration, so far.
   struct Turn {
     TileType type;

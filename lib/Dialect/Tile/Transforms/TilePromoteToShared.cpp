@@ -357,6 +357,18 @@ static bool isBefore(Value value, Operation *op) {
          producer->isBeforeInBlock(op);
 }
 
+/// Where all of the left-hand operands are there, in front of `first`: MMAs
+/// that are issued between, and read others, run while these are written.
+static Operation *findPlace(ArrayRef<MmaOp> mmas, Operation *first) {
+  Operation *last = &first->getBlock()->front();
+  for (MmaOp mma : mmas)
+    if (Operation *producer = mma.getLhs().getDefiningOp();
+        producer && producer->getBlock() == first->getBlock() &&
+        last->isBeforeInBlock(producer))
+      last = producer;
+  return last->isBeforeInBlock(first) ? last->getNextNode() : first;
+}
+
 void TilePromoteToShared::writeOperands(ArrayRef<MmaOp> multiplies) {
   SmallVector<MmaOp> left;
   for (MmaOp mma : multiplies) {
@@ -394,12 +406,16 @@ void TilePromoteToShared::writeOperands(ArrayRef<MmaOp> multiplies) {
     if (loop && (llvm::any_of(together, endsInBlock) || beginsWithMma(loop))) {
       // Who is at the barrier of a turn has read what was written in the one
       // before: MMAs are done in the order in which they are issued.
+      Operation *place = findPlace(together, first);
+      b.setInsertionPoint(place);
       number = numbers.get(b, loc, loop);
-      b.setInsertionPoint(first);
+      // A count makes another loop, whose block is another.
+      b.setInsertionPoint(place);
     } else if (loop) {
       BarrierOp::create(b, loc);
     }
     llvm::SmallDenseMap<Value, Value> written;
+    OpBuilder atFirst(first);
     for (MmaOp mma : together) {
       Value operand = mma.getLhs();
       if (Value buffer = written.lookup(operand)) {
@@ -409,7 +425,7 @@ void TilePromoteToShared::writeOperands(ArrayRef<MmaOp> multiplies) {
       writeOperand(mma, number, b);
       written[operand] = mma.getLhs();
     }
-    BarrierOp::create(b, loc);
+    BarrierOp::create(atFirst, loc);
   }
 }
 

@@ -204,7 +204,7 @@ static LogicalResult checkPlan(gpu::GPUFuncOp kernel,
 /// The role that an op names; nothing where it names none, or cannot.
 static std::optional<StringRef> getNamedRole(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(op)
-      .Case<PutOp, PutTileOp, RestageOp, StoreOp, OrderedOp>(
+      .Case<PutOp, PutTileOp, RestageOp, StoreOp, StoreAsyncOp, OrderedOp>(
           [](auto own) { return own.getRole(); })
       .Default([](Operation *) { return std::nullopt; });
 }
@@ -213,7 +213,7 @@ static std::optional<StringRef> getNamedRole(Operation *op) {
 static LogicalResult checkNames(Region &body, ArrayRef<RoleAttr> roles) {
   WalkResult result = body.walk([&](Operation *op) {
     std::optional<StringRef> name = getNamedRole(op);
-    bool isCopy = isa<PutOp, OrderedOp>(op);
+    bool isCopy = isa<PutOp, StoreAsyncOp, OrderedOp>(op);
     RoleThreads threads = isCopy ? RoleThreads::One : RoleThreads::All;
     if (!name || llvm::any_of(roles, [&](RoleAttr role) {
           return role.getName() == *name && role.getThreads() == threads;
@@ -257,9 +257,11 @@ static LogicalResult copyPuts(SpecializeOp specialize, Region &whole) {
 /// put.
 static void divide(SpecializeOp specialize, Region &whole) {
   llvm::StringSet<> named;
-  whole.walk([&](OrderedOp op) {
-    if (op.getRole())
-      named.insert(*op.getRole());
+  whole.walk([&](Operation *op) {
+    if (!isa<StoreAsyncOp, OrderedOp>(op))
+      return;
+    if (std::optional<StringRef> name = getNamedRole(op))
+      named.insert(*name);
   });
   SmallVector<std::pair<RoleAttr, Region *>> dividing;
   for (auto [i, program] : llvm::enumerate(specialize.getPrograms()))

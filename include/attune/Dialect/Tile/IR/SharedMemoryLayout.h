@@ -19,10 +19,6 @@ public:
   /// a swizzle permutes fall on the banks as planned.
   static constexpr int64_t kTileAlignment = 1024;
   static constexpr int64_t kBarrierBytes = 8;
-  /// Slots of tiles that a role stores in turns (tile.ordered): while it waits
-  /// for its turn with one, the next one is computed.
-  static constexpr int64_t kSlotsInTurns = 2;
-
   /// Room for tiles of `bytes` together; returns where it starts.
   int64_t addTiles(int64_t bytes) {
     used = llvm::alignTo(used, kTileAlignment);

@@ -318,7 +318,8 @@ def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite
   let summary = "Issues the copy of a tile in shared memory to a global buffer";
   let description = [{
     As `tile.store`, by the chip's copy engine. Each warpgroup copies the rows and columns that it wrote; they
-    must stay as they are until a `tile.wait_reads` of the token. `eviction` is that of `tile.store`, and `map` the tensor map, an argument of the kernel that
+    must stay as they are until a `tile.wait_reads` of the token. `role` names the role of which one thread
+    runs the program that `tile-specialize-warps` gives the op to, which then copies the whole tile. `eviction` is that of `tile.store`, and `map` the tensor map, an argument of the kernel that
     `tile-allocate-shared` adds.
 
     **Example**
@@ -332,10 +333,11 @@ def Tile_StoreAsyncOp : Tile_Op<"store_async", [MemoryEffects<[MemRead, MemWrite
   }];
   let arguments = (ins Tile_SharedTile:$source, MemRefRankOf<[AnyFloat], [2]>:$destination, Index:$row, Index:$column,
                        UnitAttr:$accumulate, Optional<AnyType>:$map,
-                       DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction);
+                       DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction,
+                       OptionalAttr<StrAttr>:$role);
   let results = (outs Tile_TokenType:$token);
   let assemblyFormat = [{
-    $source `,` $destination `[` $row `,` $column `]` (`accumulate` $accumulate^)? (`eviction` $eviction^)?
+    $source `,` $destination `[` $row `,` $column `]` (`accumulate` $accumulate^)? (`role` $role^)? (`eviction` $eviction^)?
     (`map` $map^ `:` type($map) `,`)? attr-dict
     `:` type($source) `,` type($destination)
   }];

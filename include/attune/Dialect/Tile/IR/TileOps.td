@@ -58,8 +58,9 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     `tile.ordered` around it.
 
     `path` says what `tile-promote-to-shared` makes of it: a `buffer` in shared memory, or the `operand_slot` of a
-    left-hand operand of an MMA, from which the chip's copy engine stores the tile. `role` names the role of which all threads run the program
-    that `tile-specialize-warps` gives the store to; without it, that is the first one. `eviction` is a hint to the device's
+    left-hand operand of an MMA, from which the chip's copy engine stores the tile. `role` names the role whose program
+    `tile-specialize-warps` gives the store to; without it, that is the first one of which all threads run the program. A role of which one
+    thread does stores by way of a `buffer` what the first one hands over, which goes on: the buffer is a ring of so many slots as `stages` says, or one. `eviction` is a hint to the device's
     cache, which copy engines take: what is not read soon goes `first`.
 
     With `by_threads`, the rows of the buffer from the first index on hold the elements of the tile in another order: run by run of 16 bytes of
@@ -71,23 +72,23 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     tile.store %o, %destination[%row, %c0] : !tile.tile<64x128xbf16, registers>, memref<?x128xbf16>
     ```
 
-    **Errors**: element types or ranks differ; `accumulate` by way of an `operand_slot`; `accumulate`, or a path through shared
+    **Errors**: element types or ranks differ; `stages` without a `buffer`; `accumulate` by way of an `operand_slot`; `accumulate`, or a path through shared
     memory, for i8; `by_threads` with such a path, or to a buffer of other rows than the tile's. By `convert-tile-to-gpu`: `by_threads` of a tile
     that several threads hold the same elements of.
   }];
   let arguments = (ins Tile_RegisterTile:$value, MemRefRankOf<[AnyFloat, I8], [1, 2]>:$destination, Variadic<Index>:$indices,
                        UnitAttr:$accumulate, DefaultValuedAttr<Tile_StorePathAttr, "StorePath::Direct">:$path,
-                       OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$stages, OptionalAttr<StrAttr>:$role, DefaultValuedAttr<Tile_EvictionAttr, "Eviction::Normal">:$eviction,
                        UnitAttr:$by_threads);
   let builders = [
     OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$destination, "::mlir::ValueRange":$indices, "bool":$accumulate,
                    "StorePath":$path, CArg<"Eviction", "Eviction::Normal">:$eviction), [{
-      build($_builder, $_state, value, destination, indices, accumulate, path, /*role=*/::mlir::StringAttr(), eviction,
-            /*by_threads=*/false);
+      build($_builder, $_state, value, destination, indices, accumulate, path, /*stages=*/::mlir::IntegerAttr(),
+            /*role=*/::mlir::StringAttr(), eviction, /*by_threads=*/false);
     }]>
   ];
   let assemblyFormat = [{
-    $value `,` $destination `[` $indices `]` (`accumulate` $accumulate^)? (`path` $path^)? (`role` $role^)?
+    $value `,` $destination `[` $indices `]` (`accumulate` $accumulate^)? (`path` $path^)? (`stages` $stages^)? (`role` $role^)?
     (`eviction` $eviction^)? (`by_threads` $by_threads^)? attr-dict `:` type($value) `,` type($destination)
   }];
   let hasVerifier = 1;

@@ -25,17 +25,20 @@ def TilePromoteToSharedPass : Pass<"tile-promote-to-shared", "::mlir::gpu::GPUFu
     A left-hand operand that was computed, of an MMA with `lhs_through_shared`, goes through shared memory: a `tile.write`
     into a `tile.buffer`. What other warps read, of a transposed operand or where `warps_n` share columns, is written in front of a
     `tile.barrier`: once for several MMAs of a block, all that is there in front of the first of them. In a loop it is written to two places by
-    turns, where one of these MMAs ends in the turn, or in a loop with `tile.defer_waits` the MMA that it begins with; else between two
-    barriers. A `tile.hand_over` becomes a channel with a `tile.put_tile`, a `tile.get` and a `tile.release` where several roles
+    turns, where one of these MMAs ends in the turn, or in a loop with `tile.defer_waits` the MMA that it begins with, as soon as all of it is
+    there: MMAs that are issued in front of the barrier then run while warps wait for each other. Else it is written between two barriers. A `tile.hand_over` becomes a channel with a `tile.put_tile`, a `tile.get` and a `tile.release` where several roles
     compute, and its input elsewhere.
 
-    So does a `tile.store` with a `path`: the tile is written to a buffer of its own (`buffer`) or to the slot
+    A `tile.store` by way of a `buffer` in a role of which one thread runs the program becomes a channel of `stages` slots with a `tile.put_tile`, and a
+    `tile.get`, a `tile.store_async`, a `tile.wait_reads` and a `tile.release` of that role: who computes waits for a slot alone. Another
+    `tile.store` with a `path` goes through shared memory, too: the tile is written to a buffer of its own (`buffer`) or to the slot
     of a left-hand operand (`operand_slot`), which is then released later, and `tile.store_async` takes it from there.
     `tile.wait_reads` stands in front of what overwrites it; a loop carries the token there from the iteration before. A store to a view that ends before its tensor does
     stays as it is: the copy engine would go on to the tensor's end. A tile that is stored to a transposed view is written `transposed`.
 
     **Errors**: `operand_slot` without a left-hand operand of the same type as the stored tile in the same block;
-    `lhs_through_shared` of an MMA that is not of a warpgroup.
+    `lhs_through_shared` of an MMA that is not of a warpgroup; a role of one thread that is to store otherwise, or to a view that ends before its
+    tensor does.
   }];
 }
 
