@@ -75,6 +75,11 @@ func.func @row_alignment(%a: tensor<256x252xf16>, %b: tensor<252x256xf16>, %c: t
   %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x252xf16>, tensor<252x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %x : tensor<256x256xf32>
 }
+func.func @row_of_no_memory(%a: tensor<256x9223372036854775807xf16>, %b: tensor<9223372036854775807x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  // expected-error @below {{row-alignment: expects rows of the left operand to start at multiples of 16 bytes for an MMA by 4 warps, but got 2305843009213693951}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x9223372036854775807xf16>, tensor<9223372036854775807x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %x : tensor<256x256xf32>
+}
 func.func @row_alignment_of_right(%a: tensor<256x256xf16>, %b: tensor<256x252xf16>, %c: tensor<256x252xf32>) -> tensor<256x252xf32> {
   // expected-error @below {{row-alignment: expects rows of the right operand to start at multiples of 16 bytes for an MMA by 4 warps, but got 504}}
   %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x256xf16>, tensor<256x252xf16>) outs(%c : tensor<256x252xf32>) -> tensor<256x252xf32>

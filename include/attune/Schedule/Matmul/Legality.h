@@ -10,6 +10,7 @@
 #include "attune/Matmul/Problem.h"
 #include "attune/Schedule/TunableOpInterface.h"
 #include "attune/Schedule/WarpBudget.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace attune {
 
@@ -37,8 +38,13 @@ struct MatmulProblem {
     /// elements; 0 where the elements of a row are not neighbours.
     int64_t rowDivisor;
 
+    /// As many as no memory has where they are more than that.
     int64_t getRowBytes() const {
-      return rowDivisor * elementType.getIntOrFloatBitWidth() / 8;
+      constexpr uint64_t kByteBits = 8;
+      auto elements = static_cast<uint64_t>(rowDivisor);
+      return llvm::SaturatingMultiply<uint64_t>(
+                 elements, elementType.getIntOrFloatBitWidth()) /
+             kByteBits;
     }
   };
   Matrix lhs;
