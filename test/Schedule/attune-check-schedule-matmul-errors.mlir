@@ -75,9 +75,14 @@ func.func @row_alignment(%a: tensor<256x252xf16>, %b: tensor<252x256xf16>, %c: t
   %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x252xf16>, tensor<252x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %x : tensor<256x256xf32>
 }
-func.func @row_of_no_memory(%a: tensor<256x9223372036854775807xf16>, %b: tensor<9223372036854775807x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+func.func @row_of_no_memory(%a: tensor<256x256xf16, #attn.strided<[9223372036854775807, 1]>>, %b: tensor<256x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
   // expected-error @below {{row-alignment: expects rows of the left operand to start at multiples of 16 bytes for an MMA by 4 warps, but got 2305843009213693951}}
-  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x9223372036854775807xf16>, tensor<9223372036854775807x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x256xf16, #attn.strided<[9223372036854775807, 1]>>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %x : tensor<256x256xf32>
+}
+func.func @many_terms(%a: tensor<256x2147483648xf16>, %b: tensor<2147483648x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  // expected-error @below {{no-kernel: expects matrices of at most 2147483647 rows and columns, of which a kernel can be made}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x2147483648xf16>, tensor<2147483648x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %x : tensor<256x256xf32>
 }
 func.func @row_alignment_of_right(%a: tensor<256x256xf16>, %b: tensor<256x252xf16>, %c: tensor<256x252xf32>) -> tensor<256x252xf32> {

@@ -318,6 +318,8 @@ static std::optional<Refusal> checkSplit(const MatmulProblem &problem,
 std::optional<Refusal> attune::checkWorthTrying(const MatmulProblem &problem,
                                                 const MatmulKnobs &schedule,
                                                 TargetAttr target) {
+  if (!problem.obstacle.empty())
+    return std::nullopt;
   for (auto [knob, block, dim] : {std::tuple<StringRef, int64_t, Dim>{
                                       "block-m", schedule.getBlockM(), Dim::M},
                                   {"block-n", schedule.getBlockN(), Dim::N},
@@ -342,7 +344,7 @@ std::optional<Refusal> attune::checkWorthTrying(const MatmulProblem &problem,
                   schedule.getProducerWarps());
   if (std::optional<Refusal> refusal = checkSplit(problem, schedule, target))
     return refusal;
-  if (!problem.obstacle.empty() || !findAtom(problem, schedule, target))
+  if (!findAtom(problem, schedule, target))
     return std::nullopt;
   int64_t registers = estimateRegisters(problem, schedule, target),
           limit = getWarpBudget(schedule).getRegisterLimit(target);

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -69,6 +70,12 @@ static MatmulProblem::Matrix getMatrix(const TensorAccess &access, Dim inner) {
 MatmulProblem MatmulProblem::get(const ContractionGroup &group) {
   MatmulProblem problem;
   problem.sizes = matmul::getSizes(group);
+  // Kernels count with 32 bits, and so do copy engines.
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  if (llvm::any_of(problem.sizes.sizes,
+                   [](int64_t size) { return size > kMost; }))
+    problem.obstacle = "expects matrices of at most " + std::to_string(kMost) +
+                       " rows and columns";
   problem.lhs = getMatrix(group.contractions.front().lhs, Dim::K);
   auto check = [&](const TensorAccess &access, bool isOperand) {
     if (problem.obstacle.empty())
