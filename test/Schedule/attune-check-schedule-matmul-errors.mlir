@@ -80,9 +80,9 @@ func.func @row_of_no_memory(%a: tensor<256x256xf16, #attn.strided<[9223372036854
   %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x256xf16, #attn.strided<[9223372036854775807, 1]>>, tensor<256x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %x : tensor<256x256xf32>
 }
-func.func @many_terms(%a: tensor<256x2147483648xf16>, %b: tensor<2147483648x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
-  // expected-error @below {{no-kernel: expects matrices of at most 2147483647 rows and columns, of which a kernel can be made}}
-  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x2147483648xf16>, tensor<2147483648x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
+func.func @many_terms(%a: tensor<256x1099511627777xf16>, %b: tensor<1099511627777x256xf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  // expected-error @below {{no-kernel: expects matrices of at most 1099511627776 rows and columns, of which a kernel can be made}}
+  %x = linalg.matmul {attune.schedule = #schedule.matmul<mmaWarps = 4, blockM = 64>} ins(%a, %b : tensor<256x1099511627777xf16>, tensor<1099511627777x256xf16>) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %x : tensor<256x256xf32>
 }
 func.func @row_alignment_of_right(%a: tensor<256x256xf16>, %b: tensor<256x252xf16>, %c: tensor<256x252xf32>) -> tensor<256x252xf32> {

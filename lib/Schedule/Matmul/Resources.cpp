@@ -9,7 +9,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
-#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -70,8 +69,8 @@ static MatmulProblem::Matrix getMatrix(const TensorAccess &access, Dim inner) {
 MatmulProblem MatmulProblem::get(const ContractionGroup &group) {
   MatmulProblem problem;
   problem.sizes = matmul::getSizes(group);
-  // Kernels count with 32 bits, and so do copy engines.
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  // More than any memory has; rules multiply them by a few.
+  constexpr int64_t kMost = int64_t(1) << 40;
   if (llvm::any_of(problem.sizes.sizes,
                    [](int64_t size) { return size > kMost; }))
     problem.obstacle = "expects matrices of at most " + std::to_string(kMost) +
