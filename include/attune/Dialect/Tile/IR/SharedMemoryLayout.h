@@ -19,6 +19,7 @@ public:
   /// a swizzle permutes fall on the banks as planned.
   static constexpr int64_t kTileAlignment = 1024;
   static constexpr int64_t kBarrierBytes = 8;
+
   /// Room for tiles of `bytes` together; returns where it starts.
   int64_t addTiles(int64_t bytes) {
     used = llvm::alignTo(used, kTileAlignment);
