@@ -3,10 +3,18 @@
 // A new rule needs a test on both sides of its limit.
 
 #include "attune/Schedule/BudgetRules.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace attune;
 using tile::MmaAtomAttr;
 using tile::TargetAttr;
+
+uint64_t attune::getRowBytes(mlir::Type elementType, int64_t elements) {
+  constexpr uint64_t kByteBits = 8;
+  return llvm::SaturatingMultiply<uint64_t>(
+             elements, elementType.getIntOrFloatBitWidth()) /
+         kByteBits;
+}
 
 std::optional<Refusal> attune::checkRowsPerWarp(llvm::StringRef knob,
                                                 int64_t rows, int64_t groups,

@@ -64,8 +64,9 @@ void WarpBudget::mark(mlir::Operation *kernel, TargetAttr target) const {
   kernel->setAttr(Tile::kResidencyAttrName, b.getI64IntegerAttr(workgroups));
   if (keepsCounters)
     kernel->setAttr(Tile::kKeepCountersAttrName, b.getUnitAttr());
-  if (!assembler.empty())
-    kernel->setAttr(Tile::kAssemblerAttrName, b.getStringAttr(assembler));
+  if (assembler != schedule::Assembler::Thorough)
+    kernel->setAttr(Tile::kAssemblerAttrName,
+                    b.getStringAttr(schedule::stringifyAssembler(assembler)));
   if (!producing)
     return;
   RoleRegisters registers =

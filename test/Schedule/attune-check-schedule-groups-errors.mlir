@@ -357,3 +357,17 @@ func.func @narrow_weights_of_other_chips(%q: !t, %k: !other) -> !t {
   %o = attn.attention %q, %k, %k weights(f8E4M3FNUZ) schedule(<blockM = 64>) : !t, !other, !other
   return %o : !t
 }
+
+// Rows that are further apart than bytes are counted in 64 bits.
+!far = tensor<1x1x2x64xf16, #attn.strided<[2305843009213693952, 2305843009213693952, 1152921504606846976, 1]>>
+!few = tensor<1x1x2x64xf16>
+func.func @far_apart(%q: !far) -> !few {
+  // expected-error @below {{row-alignment: expects rows of query, key and value to start at multiples of 16 bytes for an MMA by 4 warps, but got 2305843009213693951}}
+  %o = attn.attention %q, %q, %q schedule(<blockM = 64, mmaWarps = 4, qInRegisters = 0>) : !far, !far, !far -> !few
+  return %o : !few
+}
+func.func @far_apart_of_gradients(%q: !far, %lse: tensor<1x1x2xf32>) -> !few {
+  // expected-error @below {{row-alignment: expects rows of query, key, value and output_grad to start at multiples of 16 bytes for an MMA by 4 warps, but got 2305843009213693951}}
+  %g = attn.attention_grad %q, %q, %q, %q, %lse, %q wrt(key) schedule(<form = fused, kvInRegisters = 0, mmaWarps = 4>) : !far, !far, !far, !far, tensor<1x1x2xf32>, !far -> !few
+  return %g : !few
+}

@@ -18,6 +18,10 @@ Refusal refuse(llvm::StringRef id, const char *format, Parts... parts) {
   return Refusal{id, [=] { return llvm::formatv(format, parts...).str(); }};
 }
 
+/// Bytes of so many elements, by which the distances between rows can be
+/// divided; as many as no memory has where they are more than that.
+uint64_t getRowBytes(mlir::Type elementType, int64_t elements);
+
 /// The value of `knob`, the `rows` of a block that `groups` warps or warpgroups
 /// share, is made of whole instructions of each.
 std::optional<Refusal> checkRowsPerWarp(llvm::StringRef knob, int64_t rows,

@@ -6,6 +6,7 @@
 #define ATTUNE_SCHEDULE_WARPBUDGET_H
 
 #include "attune/Dialect/Tile/IR/Tile.h"
+#include "attune/Schedule/IR/Schedule.h"
 #include <optional>
 #include <string>
 
@@ -49,9 +50,8 @@ struct WarpBudget {
   int64_t ofLoading = 0;
   /// Whether loops have the counters that they are written with.
   bool keepsCounters = false;
-  /// How the chip's assembler works, where it is not thorough: "sparing" or
-  /// "plain".
-  llvm::StringRef assembler;
+  /// How the chip's assembler works.
+  schedule::Assembler assembler = schedule::Assembler::Thorough;
 
   int64_t getThreads(tile::TargetAttr target) const {
     return (computing + producing) * target.getLanes();

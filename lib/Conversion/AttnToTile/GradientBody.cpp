@@ -280,9 +280,9 @@ void GradientBuilder::addToQueries(Value part, Value first) {
       /*accumulate=*/true,
       byThreads ? tile::StorePath::Direct : tile::StorePath::Buffer);
   store.setByThreads(byThreads);
-  if (sumSlots == 0)
+  if (slots.sums == 0)
     return;
-  store.setStages(sumSlots);
+  store.setStages(slots.sums);
   if (!kernel.addsInOrder)
     store.setRole(WarpBudget::kStoringRole);
 }

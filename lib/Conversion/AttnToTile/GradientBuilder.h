@@ -36,11 +36,13 @@ public:
       : b(op.getLoc(), builder), op(op), operands(operands), kernel(kernel),
         atom(atom), cache{target.getCache(), target.getCaches()},
         padded(getPaddedHeadDims(AttentionGradProblem::get(op), atom)),
-        ownsKeys(kernel.owns == MaskDim::Key), sumSlots(countSumSlots(target)),
+        ownsKeys(kernel.owns == MaskDim::Key),
+        slots(getRingSlots(AttentionGradProblem::get(op), op.getScheduleAttr(),
+                           kernel, target)),
         scoreType(tile::TileType::get({kernel.owned, kernel.visited},
                                       b.getF32Type())),
         tileReads(findTiles(target)),
-        tiles(op, tileReads, countTileStages(target), ownsKeys),
+        tiles(op, tileReads, slots.tiles, ownsKeys),
         captures(operands.captures) {}
 
   void build();
@@ -49,16 +51,6 @@ private:
   /// The reads of regions that are loaded by tiles.
   llvm::SmallVector<mlir::tensor::ExtractOp, 1>
   findTiles(tile::TargetAttr target);
-  int64_t countTileStages(tile::TargetAttr target) {
-    return getTileStages(AttentionGradProblem::get(op), op.getScheduleAttr(),
-                         kernel, target);
-  }
-  int64_t countSumSlots(tile::TargetAttr target) {
-    AttentionGradProblem problem = AttentionGradProblem::get(op);
-    return handsOver(problem, op.getScheduleAttr(), kernel, atom)
-               ? getSumSlots(problem, op.getScheduleAttr(), kernel, target)
-               : 0;
-  }
   void planLoop(mlir::scf::ForOp loop);
   void locate();
   /// Finds the rows of the batch that tile `tile` of what is owned is of, and
@@ -222,8 +214,7 @@ private:
   DeviceCache cache;
   PaddedHeadDims padded;
   bool ownsKeys;
-  /// Slots of the gradients of queries that are handed over; 0 where none are.
-  const int64_t sumSlots;
+  RingSlots slots;
   tile::TileType scoreType;
   llvm::SmallVector<mlir::tensor::ExtractOp, 1> tileReads;
   RegionTiles tiles;

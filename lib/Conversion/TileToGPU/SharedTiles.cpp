@@ -415,30 +415,29 @@ static void writeTile(OpBuilder &b, Location loc, const KernelContext &context,
   write(b, loc, context, from.getRegisterLayout(), value, to, buffer);
 }
 
-/// The barrier behind which what is written is read; null where nothing is, or
-/// it is read in front of one.
-static tile::BarrierOp findMeeting(tile::WriteOp op) {
-  Operation *next = op->getNextNode();
-  auto reads = [&](Operation *user) {
-    return user != op && next->isAncestor(user);
-  };
-  for (; next; next = next->getNextNode()) {
-    if (auto barrier = dyn_cast<tile::BarrierOp>(next))
-      return barrier;
-    if (llvm::any_of(op.getDestination().getUsers(), reads))
-      return {};
-  }
-  return {};
-}
+/// Where what a write has written is read.
+struct Meeting {
+  /// The barrier in front of the readers; null where there is none.
+  tile::BarrierOp barrier;
+  /// Whether no other write stands between: one publishes what those before it
+  /// have written, too.
+  bool isLastWrite = true;
+};
 
-/// Whether the write is the last one in front of the barrier: it publishes what
-/// those before it have written, too.
-static bool isLastBefore(tile::BarrierOp meeting, tile::WriteOp op) {
-  for (Operation *next = op->getNextNode(); next != meeting;
-       next = next->getNextNode())
-    if (isa<tile::WriteOp>(next))
-      return false;
-  return true;
+static Meeting findMeeting(tile::WriteOp op) {
+  Meeting meeting;
+  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+    if (auto barrier = dyn_cast<tile::BarrierOp>(next)) {
+      meeting.barrier = barrier;
+      return meeting;
+    }
+    if (llvm::any_of(op.getDestination().getUsers(), [&](Operation *user) {
+          return user != op && next->isAncestor(user);
+        }))
+      return meeting;
+    meeting.isLastWrite &= !isa<tile::WriteOp>(next);
+  }
+  return meeting;
 }
 
 LogicalResult
@@ -453,11 +452,11 @@ WritePattern::matchAndRewrite(tile::WriteOp op, OpAdaptor adaptor,
     writeTile(b, op.getLoc(), context, op.getValue().getType(),
               adaptor.getValue(), op.getDestination().getType(),
               adaptor.getDestination());
-  if (tile::BarrierOp meeting = findMeeting(op)) {
+  if (Meeting meeting = findMeeting(op); meeting.barrier) {
     // All warps meet where the group would.
     OpBuilder::InsertionGuard restore(b);
-    b.setInsertionPoint(meeting);
-    if (isLastBefore(meeting, op))
+    b.setInsertionPoint(meeting.barrier);
+    if (meeting.isLastWrite)
       context.model->getCopyEngine()->publishWrites(b, op.getLoc());
   } else {
     context.model->getCopyEngine()->publishWrites(b, op.getLoc());

@@ -94,10 +94,6 @@ static std::optional<Refusal> checkLists(const AttentionProblem &problem,
   return std::nullopt;
 }
 
-static int64_t getBytes(Type type, int64_t elements) {
-  return elements * type.getIntOrFloatBitWidth() / 8;
-}
-
 /// The rules of an output that leaves through shared memory.
 static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
                                           const AttentionKnobs &schedule,
@@ -123,7 +119,8 @@ static std::optional<Refusal> checkOutput(const AttentionProblem &problem,
                   "expects the elements of a row of the output to be "
                   "neighbours where o-in-shared is {0}",
                   place);
-  int64_t rowBytes = getBytes(problem.getResultType(), problem.outputDivisor);
+  uint64_t rowBytes =
+      getRowBytes(problem.getResultType(), problem.outputDivisor);
   if (rowBytes % alignment != 0)
     return refuse("output-row-alignment",
                   "expects rows of the output to start at multiples of {0} "
@@ -333,9 +330,9 @@ static std::optional<Refusal> checkRoles(const AttentionProblem &problem,
                   "expects num-warps to be a multiple of {0}, the warps of an "
                   "MMA, but got {1}",
                   together, warps);
-  int64_t rowBytes = getBytes(problem.elementType, problem.rowDivisor);
+  uint64_t rowBytes = getRowBytes(problem.elementType, problem.rowDivisor);
   for (Type type : {problem.getKeyType(), problem.getValueType()})
-    rowBytes = std::min(rowBytes, getBytes(type, problem.rowDivisor));
+    rowBytes = std::min(rowBytes, getRowBytes(type, problem.rowDivisor));
   if (problem.rowDivisor == 0)
     return refuse("row-not-contiguous",
                   "expects the elements of a row to be neighbours for an "

@@ -177,8 +177,7 @@ WarpBudget attune::getBudget(const AttentionKnobs &schedule,
                     schedule.getMmaWarps(), schedule.getWorkgroupsPerSm(),
                     schedule.getPersistent() != Persistent::None};
   budget.keepsCounters = !schedule.getStrengthReduction();
-  if (schedule.getAssembler() != schedule::Assembler::Thorough)
-    budget.assembler = stringifyAssembler(schedule.getAssembler());
+  budget.assembler = schedule.getAssembler();
   if (!hasScoreRole(schedule))
     return budget;
   // Scores and, rounded, weights, and what else there is of rows, of masks and

@@ -107,8 +107,7 @@ static std::optional<Refusal> checkRoles(const AttentionGradProblem &problem,
                   "expects the elements of a row to be neighbours for an "
                   "MMA by {0} warps",
                   together);
-  int64_t rowBytes =
-      problem.rowDivisor * problem.elementType.getIntOrFloatBitWidth() / 8;
+  uint64_t rowBytes = getRowBytes(problem.elementType, problem.rowDivisor);
   if (rowBytes % target.getTmaBoxAlignment() != 0)
     return refuse("row-alignment",
                   "expects rows of query, key, value and output_grad to start "

@@ -151,21 +151,15 @@ WarpBudget attune::getBudget(const AttentionGradProblem &problem,
   budget.stores =
       handsOver(problem, schedule, kernel, findAtom(problem, schedule, target));
   budget.keepsCounters = !schedule.getStrengthReduction();
-  if (schedule.getAssembler() != schedule::Assembler::Thorough)
-    budget.assembler = stringifyAssembler(schedule.getAssembler());
+  budget.assembler = schedule.getAssembler();
   return budget;
 }
 
-/// Slots of the gradients of queries that are handed over: while one is stored,
-/// or waits for its turn, the next one is computed.
-static constexpr int64_t kSumSlots = 2;
-
-/// Where the tiles that regions read, and the gradients of queries that are
-/// handed over, have rings of so many slots.
+/// What rings of so many slots, and all else, take.
 static int64_t countSharedBytes(const AttentionGradProblem &problem,
                                 const AttentionGradKnobs &schedule,
                                 const GradientKernel &kernel, TargetAttr target,
-                                int64_t tileStages, int64_t sumSlots) {
+                                const RingSlots &slots) {
   MmaAtomAttr atom = findAtom(problem, schedule, target);
   auto [dQK, dV] = getPaddedHeadDims(problem, atom);
   Type type = problem.elementType;
@@ -203,7 +197,7 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
   for (const RegionTile &tile : problem.regionTiles)
     if (takesRegionTile(tile, schedule, kernel, target)) {
       bool ownsKeys = kernel.owns == MaskDim::Key;
-      addTiles(IntegerType::get(target.getContext(), tile.bits), tileStages,
+      addTiles(IntegerType::get(target.getContext(), tile.bits), slots.tiles,
                ownsKeys ? kernel.visited : kernel.owned,
                ownsKeys ? kernel.owned : kernel.visited, byWarpgroups, target,
                layout);
@@ -219,10 +213,9 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
     layout.addTiles(kernel.owned * kernel.visited * elementBytes);
   if (kernel.addsQueries && !addsByThreads(problem, kernel, atom)) {
     // Handed over to who stores it, or stored where it lies.
-    bool isHandedOver = handsOver(problem, schedule, kernel, atom);
-    layout.addRing(isHandedOver ? sumSlots : 1,
+    layout.addRing(std::max<int64_t>(1, slots.sums),
                    kernel.visited * dQK * sizeof(float),
-                   /*atomColumns=*/isHandedOver ? dQK : 0);
+                   /*atomColumns=*/slots.sums > 0 ? dQK : 0);
   }
   layout.addBarriers();
   // Where threads learn that theirs is the last workgroup of a head.
@@ -231,31 +224,24 @@ static int64_t countSharedBytes(const AttentionGradProblem &problem,
   return layout.getBytes();
 }
 
-/// Whether a kernel whose rings have so many slots finds the room.
-static bool hasRoom(const AttentionGradProblem &problem,
-                    const AttentionGradKnobs &schedule,
-                    const GradientKernel &kernel, TargetAttr target,
-                    int64_t tileStages, int64_t sumSlots) {
-  int64_t bytes =
-      countSharedBytes(problem, schedule, kernel, target, tileStages, sumSlots);
-  return bytes <= target.getShared() &&
-         bytes * kernel.workgroupsPerSm <= target.getSharedPerSm();
-}
-
-int64_t attune::getSumSlots(const AttentionGradProblem &problem,
-                            const AttentionGradKnobs &schedule,
-                            const GradientKernel &kernel, TargetAttr target) {
-  bool hasTwo = kernel.addsInOrder || hasRoom(problem, schedule, kernel, target,
-                                              kernel.stages, kSumSlots);
-  return hasTwo ? kSumSlots : 1;
-}
-
-int64_t attune::getTileStages(const AttentionGradProblem &problem,
-                              const AttentionGradKnobs &schedule,
-                              const GradientKernel &kernel, TargetAttr target) {
-  int64_t slots = getSumSlots(problem, schedule, kernel, target);
-  bool fits = hasRoom(problem, schedule, kernel, target, kernel.stages, slots);
-  return fits ? kernel.stages : 1;
+RingSlots attune::getRingSlots(const AttentionGradProblem &problem,
+                               const AttentionGradKnobs &schedule,
+                               const GradientKernel &kernel,
+                               TargetAttr target) {
+  // While one is stored, or waits for its turn, the next one is computed.
+  constexpr int64_t kTurns = 2;
+  bool isHandedOver =
+      handsOver(problem, schedule, kernel, findAtom(problem, schedule, target));
+  int64_t most = isHandedOver ? kTurns : 0,
+          least = kernel.addsInOrder ? kTurns : std::min<int64_t>(1, most);
+  for (int64_t sums = most; sums >= least; --sums) {
+    RingSlots slots{kernel.stages, sums};
+    int64_t bytes = countSharedBytes(problem, schedule, kernel, target, slots);
+    if (bytes <= target.getShared() &&
+        bytes * kernel.workgroupsPerSm <= target.getSharedPerSm())
+      return slots;
+  }
+  return {1, least};
 }
 
 int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
@@ -263,8 +249,7 @@ int64_t attune::getSharedBytes(const AttentionGradProblem &problem,
                                const GradientKernel &kernel,
                                TargetAttr target) {
   return countSharedBytes(problem, schedule, kernel, target,
-                          getTileStages(problem, schedule, kernel, target),
-                          getSumSlots(problem, schedule, kernel, target));
+                          getRingSlots(problem, schedule, kernel, target));
 }
 
 /// Columns of the sums that a workgroup keeps for its rows.

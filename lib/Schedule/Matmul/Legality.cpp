@@ -109,12 +109,12 @@ static std::optional<Refusal> checkBoxes(const MatmulProblem &problem,
                     "expects the elements of a row of the {0} to be "
                     "neighbours for an MMA by {1} warps",
                     what, schedule.getMmaWarps());
-    if (matrix.getRowBytes() % alignment != 0)
+    if (getRowBytes(matrix.elementType, matrix.rowDivisor) % alignment != 0)
       return refuse("row-alignment",
                     "expects rows of the {0} to start at multiples of {1} "
                     "bytes for an MMA by {2} warps, but got {3}",
                     what, alignment, schedule.getMmaWarps(),
-                    matrix.getRowBytes());
+                    getRowBytes(matrix.elementType, matrix.rowDivisor));
     return std::nullopt;
   };
   if (std::optional<Refusal> refusal = checkRows(problem.lhs, "left operand"))
@@ -140,11 +140,12 @@ static std::optional<Refusal> checkBoxes(const MatmulProblem &problem,
       return refuse("result-row-not-contiguous",
                     "expects the elements of a row of the result to be "
                     "neighbours where result-path is shared");
-    if (result.getRowBytes() % alignment != 0)
+    if (getRowBytes(result.elementType, result.rowDivisor) % alignment != 0)
       return refuse("result-row-alignment",
                     "expects rows of the result to start at multiples of {0} "
                     "bytes where result-path is shared, but got {1}",
-                    alignment, result.getRowBytes());
+                    alignment,
+                    getRowBytes(result.elementType, result.rowDivisor));
   }
   return std::nullopt;
 }

@@ -121,17 +121,19 @@ bool stagesNumbers(const AttentionGradKnobs &schedule,
 bool takesRegionTile(const RegionTile &tile, const AttentionGradKnobs &schedule,
                      const GradientKernel &kernel, tile::TargetAttr target);
 
-/// Slots of the rings that such tiles go through: as many as what is visited
-/// has, or where these have no room one, which each step waits for.
-int64_t getTileStages(const AttentionGradProblem &problem,
-                      const AttentionGradKnobs &schedule,
-                      const GradientKernel &kernel, tile::TargetAttr target);
+/// Slots of the rings of a kernel that have as many as find room.
+struct RingSlots {
+  /// Of each ring of tiles that the copy engine loads for regions: as many as
+  /// what is visited has, or one, which each step waits for.
+  int64_t tiles;
+  /// Of gradients of queries that are handed over: two in turns, or where these
+  /// have room, and else one. 0 where none are.
+  int64_t sums;
+};
 
-/// Slots of the ring of gradients of queries that are handed over: two in
-/// turns, or where these have room, and else one.
-int64_t getSumSlots(const AttentionGradProblem &problem,
-                    const AttentionGradKnobs &schedule,
-                    const GradientKernel &kernel, tile::TargetAttr target);
+RingSlots getRingSlots(const AttentionGradProblem &problem,
+                       const AttentionGradKnobs &schedule,
+                       const GradientKernel &kernel, tile::TargetAttr target);
 
 /// Head sizes of tiles, for whole matrix instructions: each of them is both the
 /// depth of a product and the columns of another.

@@ -37,15 +37,6 @@ struct MatmulProblem {
     /// The largest known divisor of the distances between its rows, in
     /// elements; 0 where the elements of a row are not neighbours.
     int64_t rowDivisor;
-
-    /// As many as no memory has where they are more than that.
-    int64_t getRowBytes() const {
-      constexpr uint64_t kByteBits = 8;
-      auto elements = static_cast<uint64_t>(rowDivisor);
-      return llvm::SaturatingMultiply<uint64_t>(
-                 elements, elementType.getIntOrFloatBitWidth()) /
-             kByteBits;
-    }
   };
   Matrix lhs;
   /// One for each contraction.

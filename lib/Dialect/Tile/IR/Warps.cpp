@@ -52,6 +52,13 @@ ArrayAttr tile::getRoles(gpu::GPUFuncOp kernel) {
   return ArrayAttr::get(kernel.getContext(), {});
 }
 
+RoleAttr tile::findRole(ArrayAttr roles, StringRef name, RoleThreads threads) {
+  for (auto role : roles.getAsRange<RoleAttr>())
+    if (role.getName() == name && role.getThreads() == threads)
+      return role;
+  return {};
+}
+
 RoleAttr tile::getRole(Operation *op) {
   auto roles = op->getParentOfType<SpecializeOp>();
   return roles ? roles.getRole(roles.getRoleOf(op)) : RoleAttr();

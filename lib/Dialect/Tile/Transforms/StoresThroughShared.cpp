@@ -2,7 +2,6 @@
 
 #include "StoresThroughShared.h"
 #include "attune/Dialect/Tile/IR/Alignment.h"
-#include "attune/Dialect/Tile/IR/SharedMemoryLayout.h"
 #include "attune/Dialect/Tile/IR/Warps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -152,19 +151,11 @@ LogicalResult StoresThroughShared::handOver(StoreOp store, OrderedOp ordered) {
   return success();
 }
 
-/// Whether one thread of another role stores the tile.
-static bool isOfOneThread(StoreOp store, gpu::GPUFuncOp kernel) {
-  return llvm::any_of(getRoles(kernel).getAsRange<RoleAttr>(),
-                      [&](RoleAttr role) {
-                        return store.getRole() == role.getName() &&
-                               role.getThreads() == RoleThreads::One;
-                      });
-}
-
 LogicalResult StoresThroughShared::lower(StoreOp store) {
   if (auto ordered = dyn_cast<OrderedOp>(store->getParentOp()))
     return handOver(store, ordered);
-  if (isOfOneThread(store, kernel))
+  if (std::optional<StringRef> role = store.getRole();
+      role && findRole(getRoles(kernel), *role, RoleThreads::One))
     return handOver(store, /*ordered=*/OrderedOp());
   TileType type = store.getValue().getType();
   StorePath path = store.getPath();

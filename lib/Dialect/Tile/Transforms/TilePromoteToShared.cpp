@@ -431,11 +431,9 @@ void TilePromoteToShared::writeOperands(ArrayRef<MmaOp> multiplies) {
 
 /// The role that restages, where the kernel has one.
 static StringAttr getRestagingRole(gpu::GPUFuncOp kernel) {
-  constexpr StringLiteral kName = "restage";
-  for (auto role : getRoles(kernel).getAsRange<RoleAttr>())
-    if (role.getName() == kName && role.getThreads() == RoleThreads::All)
-      return StringAttr::get(kernel.getContext(), kName);
-  return {};
+  RoleAttr role = findRole(getRoles(kernel), "restage", RoleThreads::All);
+  return role ? StringAttr::get(kernel.getContext(), role.getName())
+              : StringAttr();
 }
 
 void TilePromoteToShared::restageOperand(MmaOp mma) {

@@ -210,14 +210,12 @@ static std::optional<StringRef> getNamedRole(Operation *op) {
 }
 
 /// That each op names a role that can run it, or none.
-static LogicalResult checkNames(Region &body, ArrayRef<RoleAttr> roles) {
+static LogicalResult checkNames(Region &body, ArrayAttr roles) {
   WalkResult result = body.walk([&](Operation *op) {
     std::optional<StringRef> name = getNamedRole(op);
     bool isCopy = isa<PutOp, StoreAsyncOp, OrderedOp>(op);
     RoleThreads threads = isCopy ? RoleThreads::One : RoleThreads::All;
-    if (!name || llvm::any_of(roles, [&](RoleAttr role) {
-          return role.getName() == *name && role.getThreads() == threads;
-        }))
+    if (!name || findRole(roles, *name, threads))
       return WalkResult::advance();
     op->emitOpError() << "expects a role of which "
                       << (isCopy ? "one thread runs" : "all threads run")
@@ -295,7 +293,7 @@ void TileSpecializeWarps::runOnOperation() {
     return;
   auto roles = llvm::to_vector(plan.getAsRange<RoleAttr>());
   if (failed(checkPlan(kernel, roles)) ||
-      failed(checkNames(kernel.getBody(), roles)))
+      failed(checkNames(kernel.getBody(), plan)))
     return signalPassFailure();
   Block &body = kernel.getBody().front();
   SmallVector<ChannelOp> channels(body.getOps<ChannelOp>());

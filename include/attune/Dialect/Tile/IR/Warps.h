@@ -33,6 +33,11 @@ std::optional<int64_t> getWorkgroupWarps(mlir::gpu::GPUFuncOp kernel);
 /// made, of its attribute `tile.roles`; empty where all warps are alike.
 mlir::ArrayAttr getRoles(mlir::gpu::GPUFuncOp kernel);
 
+/// Of `roles`, the one of this name whose program so many threads run; null
+/// where there is none.
+RoleAttr findRole(mlir::ArrayAttr roles, llvm::StringRef name,
+                  RoleThreads threads);
+
 /// The warps that hold the tiles of `op`: those of the role in whose program it
 /// stands. Outside of the roles they are those of the first role that all its
 /// threads run, and all of the workgroup where there are no roles. Nothing
