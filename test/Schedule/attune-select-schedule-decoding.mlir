@@ -61,7 +61,7 @@ func.func @short(%q: tensor<1x8x1x128xbf16>, %k: tensor<1x8x256x128xbf16>) -> te
 
 // Of more queries, keys are divided where most SMs would have no tile; parts leave from registers.
 // CHECK-LABEL: func.func @queries
-// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 16>)
+// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, splitK = 16, assembler = plain>)
 func.func @queries(%q: tensor<1x8x128x128xbf16>, %k: tensor<1x8x8192x128xbf16>) -> tensor<1x8x128x128xbf16> {
   %o = attn.attention %q, %k, %k : tensor<1x8x128x128xbf16>, tensor<1x8x8192x128xbf16>, tensor<1x8x8192x128xbf16>
   return %o : tensor<1x8x128x128xbf16>

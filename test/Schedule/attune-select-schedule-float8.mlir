@@ -25,7 +25,7 @@ func.func @packed(%q: tensor<16x32x1x128xbf16>, %k: tensor<16x8x4096x64xi8>) -> 
 !many = tensor<4x16x4096x128xf8E4M3FN>
 
 // CHECK-LABEL: func.func @narrow_weights
-// CHECK: schedule(<blockN = 224, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 1, qInRegisters = 0, overlap = softmax, tileOrder = ascending, persistent = static, cluster = 2>)
+// CHECK: schedule(<blockN = 224, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 1, qInRegisters = 0, overlap = softmax, tileOrder = ascending, persistent = static, cluster = 2, assembler = sparing>)
 func.func @narrow_weights(%q: !many) -> tensor<4x16x4096x128xbf16> {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : !many, !many, !many
   return %o : tensor<4x16x4096x128xbf16>
@@ -45,10 +45,10 @@ func.func @large_heads(%q: tensor<4x8x4096x256xf8E4M3FN>) -> tensor<4x8x4096x256
   return %o : tensor<4x8x4096x256xbf16>
 }
 
-// Under a mask, where tiles differ, wide ones overlap nothing, so that the queries of the next tile fit, and others compute a part of their exponentials
-// beside those of the special function unit; of long rows large blocks take turns.
+// Under a mask, where tiles differ, wide ones of few keys overlap nothing, so that the queries of the next tile fit, and others compute a part of their
+// exponentials beside those of the special function unit; of long rows large blocks take turns.
 // CHECK-LABEL: func.func @masked
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, splitMasked = 0, tileOrder = "across-heads", persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads", assembler = sparing>)
 // CHECK: schedule(<blockN = 128, {{.*}}overlap = softmax, expOnFma = 2, tileOrder = "across-heads", persistent = dynamic>)
 // CHECK: schedule(<blockN = 192, {{.*}}overlap = "ping-pong", rescale = 8, tileOrder = "across-heads", persistent = dynamic>)
 // CHECK: schedule(<blockN = 128, {{.*}}overlap = softmax, expOnFma = 2, splitMasked = 0, tileOrder = "across-heads", persistent = dynamic>)
@@ -61,11 +61,18 @@ func.func @masked(%q: tensor<4x8x4096x256xf8E4M3FN>, %n: tensor<4x16x4096x128xf8
   return %wide, %narrow, %long, %short : tensor<4x8x4096x256xbf16>, tensor<4x16x4096x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<8x16x2048x128xbf16>
 }
 
+// CHECK-LABEL: func.func @few_masked_keys
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, splitMasked = 0, tileOrder = "across-heads", persistent = dynamic, assembler = sparing>)
+func.func @few_masked_keys(%q: tensor<8x8x2048x256xf8E4M3FN>) -> tensor<8x8x2048x256xbf16> {
+  %o = attn.attention %q, %q, %q weights(f8E4M3FN) causal(top_left) : tensor<8x8x2048x256xf8E4M3FN>, tensor<8x8x2048x256xf8E4M3FN>, tensor<8x8x2048x256xf8E4M3FN>
+  return %o : tensor<8x8x2048x256xbf16>
+}
+
 // Many keys of small heads are visited at once, but where more than a few would lie beyond the last one; tiles of few keys take turns.
 // CHECK-LABEL: func.func @blocks_of_small_heads
-// CHECK: schedule(<blockM = 192, blockN = 160, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax>)
-// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax>)
-// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockM = 192, blockN = 160, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, assembler = sparing>)
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, assembler = sparing>)
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, assembler = sparing>)
 func.func @blocks_of_small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>, %l: tensor<4x32x2272x64xf8E4M3FN>, %k: tensor<4x32x1024x64xf8E4M3FN>)
     -> (tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>, tensor<4x32x4096x64xbf16>) {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>, tensor<4x32x4096x64xf8E4M3FN>
@@ -76,8 +83,8 @@ func.func @blocks_of_small_heads(%q: tensor<4x32x4096x64xf8E4M3FN>, %l: tensor<4
 
 // Tiles of few keys follow each other, also of wide heads.
 // CHECK-LABEL: func.func @short_tiles
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = softmax, tileOrder = ascending, persistent = static>)
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, splitMasked = 0, tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = softmax, tileOrder = ascending, persistent = static, assembler = sparing>)
+// CHECK: schedule(<blockN = 96, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = ascending, persistent = static, assembler = sparing>)
 func.func @short_tiles(%q: tensor<16x16x1024x128xf8E4M3FN>, %w: tensor<16x8x1024x256xf8E4M3FN>) -> (tensor<16x16x1024x128xbf16>, tensor<16x8x1024x256xbf16>) {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<16x16x1024x128xf8E4M3FN>, tensor<16x16x1024x128xf8E4M3FN>, tensor<16x16x1024x128xf8E4M3FN>
   %wide = attn.attention %w, %w, %w weights(f8E4M3FN) : tensor<16x8x1024x256xf8E4M3FN>, tensor<16x8x1024x256xf8E4M3FN>, tensor<16x8x1024x256xf8E4M3FN>
@@ -86,9 +93,9 @@ func.func @short_tiles(%q: tensor<16x16x1024x128xf8E4M3FN>, %w: tensor<16x8x1024
 
 // So many keys of larger ones where little of a last block is left, or rows are long and rescaled seldom.
 // CHECK-LABEL: func.func @last_blocks
-// CHECK: schedule(<blockN = 224, {{.*}}vStages = 1, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, cluster = 2>)
-// CHECK: schedule(<blockN = 224, {{.*}}vStages = 1, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, cluster = 2>)
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax>)
+// CHECK: schedule(<blockN = 224, {{.*}}vStages = 1, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, cluster = 2, assembler = sparing>)
+// CHECK: schedule(<blockN = 224, {{.*}}vStages = 1, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, cluster = 2, assembler = sparing>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, assembler = sparing>)
 func.func @last_blocks(%q: tensor<1x16x16384x128xf8E4M3FN>, %k: tensor<1x16x8192x128xf8E4M3FN>, %l: tensor<1x16x6912x128xf8E4M3FN>)
     -> (tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>, tensor<1x16x16384x128xbf16>) {
   %o = attn.attention %q, %q, %q weights(f8E4M3FN) : tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x16384x128xf8E4M3FN>, tensor<1x16x16384x128xf8E4M3FN>
@@ -102,23 +109,23 @@ func.func @last_blocks(%q: tensor<1x16x16384x128xf8E4M3FN>, %k: tensor<1x16x8192
 !any_small = tensor<?x?x32x64xf8E4M3FN>
 !any_wide = tensor<?x?x8x256xf8E4M3FN>
 // CHECK-LABEL: func.func @any_length
-// CHECK: schedule(<blockN = 128, {{.*}}qStages = 2, {{.*}}oInShared = buffer, overlap = softmax, tileOrder = ascending, persistent = static>)
-// CHECK: schedule(<blockN = 128, {{.*}}oInShared = buffer, overlap = softmax, tileOrder = "across-heads", persistent = dynamic>)
-// CHECK: schedule(<blockM = 192, blockN = 128, {{.*}}qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
-// CHECK: schedule(<blockN = 128, {{.*}}overlap = "ping-pong", rescale = 8>)
-// CHECK: schedule(<blockN = 128, {{.*}}overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads">)
+// CHECK: schedule(<blockN = 128, {{.*}}qStages = 2, {{.*}}oInShared = buffer, overlap = softmax, tileOrder = ascending, persistent = static, assembler = sparing>)
+// CHECK: schedule(<blockN = 128, {{.*}}oInShared = buffer, overlap = softmax, tileOrder = "across-heads", persistent = dynamic, assembler = sparing>)
+// CHECK: schedule(<blockM = 192, blockN = 128, {{.*}}qStages = 2, qInRegisters = 0, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, assembler = sparing>)
+// CHECK: schedule(<blockN = 128, {{.*}}overlap = "ping-pong", rescale = 8, assembler = sparing>)
+// CHECK: schedule(<blockN = 128, {{.*}}overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads", assembler = sparing>)
 // LONG-LABEL: func.func @any_length
-// LONG: schedule(<blockN = 224, {{.*}}overlap = softmax, rescale = 8, tileOrder = ascending, cluster = 2>)
-// LONG: schedule(<blockN = 192, {{.*}}overlap = "ping-pong", rescale = 8, tileOrder = "across-heads", persistent = dynamic>)
-// LONG: schedule(<blockM = 192, blockN = 128, {{.*}}overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
-// LONG: schedule(<blockN = 128, {{.*}}overlap = "ping-pong", rescale = 8>)
-// LONG: schedule(<blockN = 128, {{.*}}overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads">)
+// LONG: schedule(<blockN = 224, {{.*}}overlap = softmax, rescale = 8, tileOrder = ascending, cluster = 2, assembler = sparing>)
+// LONG: schedule(<blockN = 192, {{.*}}overlap = "ping-pong", rescale = 8, tileOrder = "across-heads", persistent = dynamic, assembler = sparing>)
+// LONG: schedule(<blockM = 192, blockN = 128, {{.*}}overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, assembler = sparing>)
+// LONG: schedule(<blockN = 128, {{.*}}overlap = "ping-pong", rescale = 8, assembler = sparing>)
+// LONG: schedule(<blockN = 128, {{.*}}overlap = softmax, rescale = 8, rescaleLate = 1, tileOrder = "across-heads", assembler = sparing>)
 // SHORT-LABEL: func.func @any_length
-// SHORT: schedule(<blockN = 128, {{.*}}overlap = softmax, tileOrder = ascending, persistent = static>)
-// SHORT: schedule(<blockN = 128, {{.*}}overlap = softmax, tileOrder = "across-heads", persistent = dynamic>)
-// SHORT: schedule(<blockM = 192, blockN = 128, {{.*}}overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
-// SHORT: schedule(<blockN = 128, {{.*}}kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, splitMasked = 0, tileOrder = ascending, persistent = dynamic>)
-// SHORT: schedule(<numWarps = 8, {{.*}}oInShared = buffer, overlap = softmax, rescale = 8, tileOrder = "across-heads", persistent = dynamic>)
+// SHORT: schedule(<blockN = 128, {{.*}}overlap = softmax, tileOrder = ascending, persistent = static, assembler = sparing>)
+// SHORT: schedule(<blockN = 128, {{.*}}overlap = softmax, tileOrder = "across-heads", persistent = dynamic, assembler = sparing>)
+// SHORT: schedule(<blockM = 192, blockN = 128, {{.*}}overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, assembler = sparing>)
+// SHORT: schedule(<blockN = 128, {{.*}}kStages = 1, qInRegisters = 0, rescale = 8, rescaleLate = 1, splitMasked = 0, tileOrder = ascending, persistent = dynamic, assembler = sparing>)
+// SHORT: schedule(<numWarps = 8, {{.*}}oInShared = buffer, overlap = softmax, rescale = 8, tileOrder = "across-heads", persistent = dynamic, assembler = sparing>)
 func.func @any_length(%q: !any, %n: !any_small, %w: !any_wide)
     -> (tensor<?x?x16x128xbf16>, tensor<?x?x16x128xbf16>, tensor<?x?x32x64xbf16>, tensor<?x?x8x256xbf16>, tensor<?x?x8x256xbf16>) {
   %o = attn.attention %q, %q, %q order(bshd) weights(f8E4M3FN) : !any, !any, !any

@@ -6,7 +6,7 @@
 // RUN: attune-opt %s --attune-attach-target="chip=sm_90a" --attune-select-schedule --attune-check-schedule | FileCheck %s
 
 // CHECK-LABEL: func.func @head_64
-// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong">)
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", assembler = plain>)
 func.func @head_64(%q: tensor<1x1x256x64xf16>) -> tensor<1x1x256x64xf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x64xf16>, tensor<1x1x256x64xf16>, tensor<1x1x256x64xf16>
   return %o : tensor<1x1x256x64xf16>
@@ -38,14 +38,14 @@ func.func @head_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
 // Under a mask tiles differ in length. They are handed out where two queries fit,
 // and stored from shared memory where the output fits as well.
 // CHECK-LABEL: func.func @masked_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic, lateKeys = 32>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", persistent = dynamic, lateKeys = 32>)
 func.func @masked_128(%q: tensor<1x1x256x128xbf16>) -> tensor<1x1x256x128xbf16> {
   %o = attn.attention %q, %q, %q window(100, 0, top_left) : tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>, tensor<1x1x256x128xbf16>
   return %o : tensor<1x1x256x128xbf16>
 }
 
 // CHECK-LABEL: func.func @masked_256
-// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = "across-heads">)
+// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, persistent = dynamic, assembler = sparing>)
 func.func @masked_256(%q: tensor<1x1x256x256xbf16>) -> tensor<1x1x256x256xbf16> {
   %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>, tensor<1x1x256x256xbf16>
   return %o : tensor<1x1x256x256xbf16>
@@ -77,46 +77,62 @@ func.func @longer_64(%q: tensor<1x1x2048x64xbf16>) -> tensor<1x1x2048x64xbf16> {
 
 // Of tall tiles, no query lies beyond the last one; of three warpgroups' it would.
 // CHECK-LABEL: func.func @tall_64
-// CHECK: schedule(<blockM = 256, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, vStages = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending, persistent = static, cluster = 2>)
+// CHECK: schedule(<blockM = 256, blockN = 96, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, rescale = 8, tileOrder = ascending, persistent = dynamic, assembler = plain>)
 func.func @tall_64(%q: tensor<16x32x1024x64xbf16>) -> tensor<16x32x1024x64xbf16> {
   %o = attn.attention %q, %q, %q : tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>, tensor<16x32x1024x64xbf16>
   return %o : tensor<16x32x1024x64xbf16>
+}
+
+// Where rows are short, two workgroups share what they read of keys.
+// CHECK-LABEL: func.func @tall_64_short
+// CHECK: schedule(<blockM = 256, numWarps = 16, mmaWarps = 4, producerWarps = 4, qStages = 2, kStages = 4, vStages = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending, persistent = static, cluster = 2, assembler = plain>)
+func.func @tall_64_short(%q: tensor<32x32x512x64xbf16>) -> tensor<32x32x512x64xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>, tensor<32x32x512x64xbf16>
+  return %o : tensor<32x32x512x64xbf16>
 }
 
 // Without a mask, two workgroups share what they read of keys that fill their
 // blocks.
 // CHECK-LABEL: func.func @cluster_128
 // CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32, strengthReduction = 1>)
-func.func @cluster_128(%q: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
+func.func @cluster_128(%q: tensor<16x16x1024x128xbf16>) -> tensor<16x16x1024x128xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>, tensor<16x16x1024x128xbf16>
+  return %o : tensor<16x16x1024x128xbf16>
+}
+
+// Of long rows, three with small blocks are faster.
+// CHECK-LABEL: func.func @long_rows_128
+// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, persistent = dynamic, assembler = plain>)
+func.func @long_rows_128(%q: tensor<4x16x4096x128xbf16>) -> tensor<4x16x4096x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>, tensor<4x16x4096x128xbf16>
   return %o : tensor<4x16x4096x128xbf16>
 }
 
 // CHECK-LABEL: func.func @part_128
 // CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, lateKeys = 32, strengthReduction = 1>)
-func.func @part_128(%q: tensor<4x16x3000x128xbf16>) -> tensor<4x16x3000x128xbf16> {
-  %o = attn.attention %q, %q, %q : tensor<4x16x3000x128xbf16>, tensor<4x16x3000x128xbf16>, tensor<4x16x3000x128xbf16>
-  return %o : tensor<4x16x3000x128xbf16>
+func.func @part_128(%q: tensor<16x16x1000x128xbf16>) -> tensor<16x16x1000x128xbf16> {
+  %o = attn.attention %q, %q, %q : tensor<16x16x1000x128xbf16>, tensor<16x16x1000x128xbf16>, tensor<16x16x1000x128xbf16>
+  return %o : tensor<16x16x1000x128xbf16>
 }
 
 // Of 80 keys a block, much lies beyond a short row: 64.
 // CHECK-LABEL: func.func @short_256
-// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
+// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending, persistent = static, assembler = plain>)
 func.func @short_256(%q: tensor<32x8x512x256xbf16>) -> tensor<32x8x512x256xbf16> {
   %o = attn.attention %q, %q, %q : tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>, tensor<32x8x512x256xbf16>
   return %o : tensor<32x8x512x256xbf16>
 }
 
 // CHECK-LABEL: func.func @long_masked_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic, lateKeys = 32>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic, lateKeys = 32, assembler = plain>)
 func.func @long_masked_128(%q: tensor<1x16x8192x128xbf16>) -> tensor<1x16x8192x128xbf16> {
   %o = attn.attention %q, %q, %q causal(top_left) : tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>
   return %o : tensor<1x16x8192x128xbf16>
 }
 
-// Long rows pay for taller tiles with smaller blocks.
+// So do those of fewer queries.
 // CHECK-LABEL: func.func @long_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32, strengthReduction = 1>)
+// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, persistent = dynamic, assembler = plain>)
 func.func @long_128(%q: tensor<1x16x8192x128xbf16>) -> tensor<1x16x8192x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>, tensor<1x16x8192x128xbf16>
   return %o : tensor<1x16x8192x128xbf16>
@@ -124,7 +140,7 @@ func.func @long_128(%q: tensor<1x16x8192x128xbf16>) -> tensor<1x16x8192x128xbf16
 
 // But not where their length is not known.
 // CHECK-LABEL: func.func @any_128
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
+// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, assembler = sparing>)
 func.func @any_128(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>
   return %o : tensor<1x1x?x128xbf16>
@@ -139,14 +155,14 @@ func.func @any_masked_128(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> 
 }
 
 // CHECK-LABEL: func.func @any_masked_256
-// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = "across-heads">)
+// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = "across-heads", assembler = plain>)
 func.func @any_masked_256(%q: tensor<1x1x?x256xbf16>) -> tensor<1x1x?x256xbf16> {
   %o = attn.attention %q, %q, %q causal(bottom_right) : tensor<1x1x?x256xbf16>, tensor<1x1x?x256xbf16>, tensor<1x1x?x256xbf16>
   return %o : tensor<1x1x?x256xbf16>
 }
 
 // CHECK-LABEL: func.func @any_masked_64
-// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
+// CHECK: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic, assembler = plain>)
 func.func @any_masked_64(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
   %o = attn.attention %q, %q, %q causal(bottom_right) : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>
   return %o : tensor<1x1x?x64xbf16>
@@ -160,7 +176,7 @@ func.func @head_192(%q: tensor<1x1x256x192xbf16>) -> tensor<1x1x256x192xbf16> {
 }
 
 // CHECK-LABEL: func.func @head_256
-// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8>)
+// CHECK: schedule(<numWarps = 8, mmaWarps = 4, producerWarps = 4, qInRegisters = 0, overlap = "ping-pong", rescale = 8, splitMasked = 0, tileOrder = ascending, persistent = static, assembler = plain>)
 func.func @head_256(%q: tensor<1x1x256x256xf16>) -> tensor<1x1x256x256xf16> {
   %o = attn.attention %q, %q, %q : tensor<1x1x256x256xf16>, tensor<1x1x256x256xf16>, tensor<1x1x256x256xf16>
   return %o : tensor<1x1x256x256xf16>

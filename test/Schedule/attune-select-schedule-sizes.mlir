@@ -11,7 +11,7 @@
 
 // CHECK-LABEL: func.func @masked_64
 // SHORT: schedule(<blockM = 64, mmaWarps = 4, producerWarps = 1, qStages = 2, qInRegisters = 0, splitMasked = 0, tileOrder = "across-heads", persistent = dynamic, workgroupsPerSm = 4>)
-// LONG: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic>)
+// LONG: schedule(<blockM = 192, blockN = 128, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = "across-heads", persistent = dynamic, assembler = plain>)
 func.func @masked_64(%q: tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16> {
   %o = attn.attention %q, %q, %q causal(bottom_right) : tensor<1x8x?x64xbf16>, tensor<1x8x?x64xbf16>, tensor<1x8x?x64xbf16>
   return %o : tensor<1x8x?x64xbf16>
@@ -26,8 +26,8 @@ func.func @masked_128(%q: tensor<1x8x?x128xbf16>) -> tensor<1x8x?x128xbf16> {
 }
 
 // CHECK-LABEL: func.func @any_128
-// SHORT: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic>)
-// LONG: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, lateKeys = 32, strengthReduction = 1>)
+// SHORT: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, assembler = sparing>)
+// LONG: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = dynamic, lateKeys = 32, strengthReduction = 1, assembler = sparing>)
 func.func @any_128(%q: tensor<1x8x?x128xbf16>) -> tensor<1x8x?x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x8x?x128xbf16>, tensor<1x8x?x128xbf16>, tensor<1x8x?x128xbf16>
   return %o : tensor<1x8x?x128xbf16>
@@ -43,7 +43,7 @@ func.func @window_128(%q: tensor<1x8x?x128xbf16>) -> tensor<1x8x?x128xbf16> {
 
 // Static sizes are what they are, and no last block is taken to be whole where lengths are not.
 // CHECK-LABEL: func.func @static
-// CHECK: schedule(<blockN = 128, numWarps = 8, mmaWarps = 4, producerWarps = 4, qStages = 2, qInRegisters = 0, oInShared = buffer, overlap = "ping-pong", tileOrder = ascending, persistent = static, cluster = 2, lateKeys = 32, strengthReduction = 1>)
+// CHECK: schedule(<blockM = 192, blockN = 80, numWarps = 12, mmaWarps = 4, producerWarps = 4, qStages = 2, vStages = 4, qInRegisters = 0, overlap = softmax, rescale = 8, tileOrder = ascending, persistent = dynamic, assembler = plain>)
 func.func @static(%q: tensor<1x8x4096x128xbf16>) -> tensor<1x8x4096x128xbf16> {
   %o = attn.attention %q, %q, %q : tensor<1x8x4096x128xbf16>, tensor<1x8x4096x128xbf16>, tensor<1x8x4096x128xbf16>
   return %o : tensor<1x8x4096x128xbf16>

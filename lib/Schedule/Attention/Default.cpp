@@ -6,6 +6,7 @@
 #include "BlockSizes.h"
 #include "FewQueries.h"
 #include "KeySplits.h"
+#include "Transposing.h"
 #include "Warpgroups.h"
 
 using namespace mlir;
@@ -13,9 +14,6 @@ using namespace attune;
 using schedule::AttentionAttr;
 using schedule::Overlap;
 using tile::TargetAttr;
-
-/// Heads of which tiles are short of work, not of shared memory.
-static constexpr int64_t kSmallHeadDim = 64;
 
 /// Queries that an SM works on one after the other where each holds one tile,
 /// with those of the last tile of a head that do not exist; 0 if unknown.
@@ -25,29 +23,30 @@ static int64_t getQueriesInTurn(const AttentionProblem &problem, int64_t blockM,
   return llvm::divideCeil(tiles, target.getSms()) * blockM;
 }
 
-/// Has two workgroups read each key once. Tiles of one length need no counter.
-static AttentionSchedule makeCluster(AttentionSchedule wanted) {
-  wanted.persistent = schedule::Persistent::Static;
-  wanted.cluster = 2;
-  return wanted;
-}
-
-/// Four warpgroups for short rows of small heads, where fewer of so many
-/// queries are beyond the last one, or in a round that leaves SMs idle.
+/// Four warpgroups for rows of small heads, where fewer of so many queries are
+/// beyond the last one, or in a round that leaves SMs idle. By what an H200 was
+/// fastest with when hot (docs/measurements/Forward.md).
 static AttentionAttr selectTallTiles(const AttentionProblem &problem,
                                      TargetAttr target) {
-  constexpr int64_t blockN = 64;
+  constexpr int64_t kBlock = 96, kMany = 4096;
   int64_t tall = getQueriesInTurn(problem, 256, target);
-  // A last block that is masked in part takes registers.
   if (problem.isMasked || problem.headDimV > kSmallHeadDim || tall == 0 ||
-      !hasWholeBlocks(problem, blockN) || problem.seqK > 4 * kShortKeys ||
+      problem.seqK > kMany ||
       tall * (1 + kSmallerBlockPercent / 100) >=
           getQueriesInTurn(problem, 192, target))
     return {};
-  AttentionSchedule wanted = makeGroups(problem, /*groups=*/4, blockN);
+  bool isShort = problem.seqK <= kShortKeys || problem.hasScore;
+  AttentionSchedule wanted =
+      makeGroups(problem, /*groups=*/4, isShort ? kSmallBlock : kBlock);
   handOut(problem, wanted);
-  wanted.overlap = Overlap::PingPong;
   wanted.rescale = 8;
+  // So many warps hide what a block waits for.
+  if (!isShort)
+    return getIfFits(problem, wanted, target);
+  // A last block that is masked in part takes registers.
+  if (!hasWholeBlocks(problem, kSmallBlock) || problem.seqK > kFewKeys)
+    return {};
+  wanted.overlap = Overlap::PingPong;
   wanted.kStages = wanted.vStages = 4;
   wanted.splitMasked = 0;
   return getIfFits(problem, makeCluster(wanted), target);
@@ -100,9 +99,15 @@ static bool isMultipliedLate(const AttentionProblem &problem) {
 /// registers, where two that multiply late are not faster.
 static AttentionAttr selectLongTiles(const AttentionProblem &problem,
                                      TargetAttr target) {
+  constexpr int64_t kColumns = 128;
   int64_t keys = problem.isMasked ? 2 * problem.meanKeys : problem.meanKeys;
-  if (keys < kLongKeys || problem.headDimV <= kSmallHeadDim ||
-      (isMultipliedLate(problem) && problem.seqQ >= kLongKeys))
+  bool isLate = isMultipliedLate(problem);
+  bool isFaster = isLate && !problem.isMasked &&
+                  problem.headDimQK == kColumns &&
+                  problem.headDimV == kColumns && problem.seqQ >= kFewKeys;
+  if (keys < (isFaster ? kFewKeys : kLongKeys) ||
+      problem.headDimV <= kSmallHeadDim ||
+      (isLate && !isFaster && problem.seqQ >= kLongKeys))
     return {};
   // Where ends are computed, of a window or of rows that see all keys, these
   // registers do not last.
@@ -121,38 +126,6 @@ static AttentionAttr selectLongTiles(const AttentionProblem &problem,
     wanted.persistent = schedule::Persistent::None;
   }
   return getIfFits(problem, wanted, target);
-}
-
-/// Hands the tiles out where a second query tile fits, and stores from shared
-/// memory where the output fits beside it. All by what an H200 was fastest
-/// with when hot (docs/measurements/Forward.md).
-static AttentionAttr handOutTiles(const AttentionProblem &problem,
-                                  AttentionSchedule wanted, TargetAttr target) {
-  AttentionAttr inOneGrid = wanted.getAttr(target.getContext());
-  // Small tiles of one length gain nothing.
-  if (!problem.isMasked && problem.headDimV <= kSmallHeadDim)
-    return inOneGrid;
-  handOut(problem, wanted);
-  wanted.oInShared = schedule::OutputPath::Buffer;
-  // Nor do clusters where scores read tiles of each workgroup.
-  if (!problem.isMasked && problem.regionTiles.empty() &&
-      wanted.numWarps == 2 * kWarpgroup && problem.seqQ > wanted.blockM &&
-      hasWholeBlocks(problem, wanted.blockN)) {
-    if (AttentionAttr clustered =
-            getIfFits(problem, makeCluster(wanted), target))
-      return clustered;
-  }
-  if (AttentionAttr buffered = getIfFits(problem, wanted, target))
-    return buffered;
-  wanted.oInShared = schedule::OutputPath::Registers;
-  AttentionAttr direct = wanted.getAttr(target.getContext());
-  // Nor do large ones by the counter alone, unless they are long, or packed
-  // sequences differ in length.
-  if ((problem.isMasked || problem.hasPackedQueries ||
-       problem.meanKeys >= kLongKeys) &&
-      fits(problem, direct, target))
-    return direct;
-  return inOneGrid;
 }
 
 /// Where scores are added to tiles that are loaded with each block: what that
@@ -184,158 +157,6 @@ static AttentionAttr selectRegionTiles(const AttentionProblem &problem,
         return found;
     }
   return {};
-}
-
-/// Keys of rows that make tiles short.
-static constexpr int64_t kFewKeys = 2048;
-
-/// Large blocks in ping-pong, handed out.
-static AttentionSchedule takeTurns(const AttentionProblem &problem,
-                                   AttentionSchedule wanted) {
-  constexpr int64_t kTurn = 192;
-  handOut(problem, wanted);
-  wanted.overlap = Overlap::PingPong;
-  if (problem.headDimV > kSmallHeadDim) {
-    wanted.blockN = kTurn;
-    wanted.rescale = 8;
-  }
-  return wanted;
-}
-
-/// Handed out without overlap, of wide heads: one slot of keys leaves room for
-/// the next tile's queries, and scores that nothing overlaps leave registers.
-static AttentionSchedule keepApart(const AttentionProblem &problem,
-                                   AttentionSchedule wanted) {
-  handOut(problem, wanted);
-  wanted.overlap = Overlap::None;
-  wanted.kStages = 1;
-  wanted.splitMasked = 0;
-  return wanted;
-}
-
-/// selectTransposing() under a mask: what else `wanted` has, by the columns of
-/// the output and the length of rows.
-static AttentionAttr selectTransposingOfMasked(const AttentionProblem &problem,
-                                               AttentionSchedule wanted,
-                                               TargetAttr target) {
-  int64_t keys = 2 * problem.meanKeys;
-  bool isSmall = problem.headDimV <= kSmallHeadDim,
-       isWide = problem.headDimV > kFewTransposed;
-  if (isWide || (isSmall ? !problem.hasWindow : keys >= kLongKeys))
-    if (AttentionAttr schedule = getIfFits(problem,
-                                           isWide ? keepApart(problem, wanted)
-                                                  : takeTurns(problem, wanted),
-                                           target))
-      return schedule;
-  if (!isSmall && !isWide) {
-    wanted.expOnFma = 2;
-    wanted.splitMasked = problem.hasWindow || keys > kFewKeys;
-  }
-  return fits(problem, wanted.getAttr(target.getContext()), target)
-             ? handOutTiles(problem, wanted, target)
-             : AttentionAttr();
-}
-
-/// selectTransposing() of few keys, which all rows see: the next tile begins
-/// under the last of one. `wanted` is what is chosen else.
-static AttentionAttr selectTransposingOfFewKeys(const AttentionProblem &problem,
-                                                AttentionSchedule wanted,
-                                                TargetAttr target) {
-  if (problem.headDimV <= kSmallHeadDim) {
-    wanted = takeTurns(problem, wanted);
-  } else if (problem.headDimV > kFewTransposed) {
-    wanted = keepApart(problem, wanted);
-  } else {
-    handOut(problem, wanted);
-    wanted.persistent = schedule::Persistent::Static;
-    wanted.oInShared = schedule::OutputPath::Buffer;
-  }
-  return getIfFits(problem, wanted, target);
-}
-
-/// As many keys a block as registers hold, which of larger heads two workgroups
-/// load together.
-static AttentionSchedule makeWideBlocks(const AttentionProblem &problem,
-                                        AttentionSchedule wanted) {
-  constexpr int64_t kWide = 224, kWideOfSmall = 160;
-  if (problem.headDimV <= kSmallHeadDim) {
-    wanted.blockN = kWideOfSmall;
-    return wanted;
-  }
-  handOut(problem, wanted);
-  wanted = makeCluster(wanted);
-  wanted.blockN = kWide;
-  wanted.vStages = 1;
-  // Going from tile to tile takes registers, and saves little of long ones.
-  if (problem.seqK >= kLongKeys) {
-    wanted.persistent = schedule::Persistent::None;
-    wanted.qStages = 1;
-    wanted.rescale = 8;
-  }
-  return wanted;
-}
-
-/// selectTransposing() where lengths are known at run time, some are likely,
-/// and ends are computed.
-static AttentionAttr
-selectTransposingOfAnyLength(const AttentionProblem &problem,
-                             AttentionSchedule wanted, TargetAttr target) {
-  if (problem.hasWindow || problem.hasScore || problem.hasPackedQueries ||
-      problem.pageSize)
-    return {};
-  bool isWide = problem.headDimV > kFewTransposed;
-  int64_t keys = problem.isMasked ? 2 * problem.meanKeys : problem.seqK;
-  bool isLong = keys >= kLongKeys, isShort = keys != 0 && keys <= kFewKeys;
-  if (problem.isMasked) {
-    if (isWide ? isShort : !isLong)
-      return {};
-    return getIfFits(problem, isWide ? wanted : takeTurns(problem, wanted),
-                     target);
-  }
-  if (isWide && !isShort)
-    return {};
-  if (!isWide && problem.headDimV > kSmallHeadDim && isLong)
-    if (AttentionAttr schedule =
-            getIfFits(problem, makeWideBlocks(problem, wanted), target))
-      return schedule;
-  return selectTransposingOfFewKeys(problem, wanted, target);
-}
-
-/// Where values are transposed by a role of its own: products take half the
-/// time, so that what stands between them is for more keys at once. All by what
-/// an H200 was fastest with when hot (docs/measurements/EightBits.md).
-static AttentionAttr selectTransposing(const AttentionProblem &problem,
-                                       TargetAttr target) {
-  constexpr int64_t kBlock = 128;
-  bool isSmall = problem.headDimV <= kSmallHeadDim;
-  AttentionSchedule wanted = makeGroups(problem, isSmall ? 3 : 2, kBlock);
-  wanted.overlap = Overlap::Softmax;
-  if ((!problem.hasDynamicLength && problem.seqK <= kShortKeys) ||
-      !transposesValues(problem, wanted.getAttr(target.getContext()), target))
-    return {};
-  // Rescaling seldom is faster, but for wide and for long rows alone worth that
-  // the largest weights are not powers of two then, and so are rounded.
-  wanted.rescaleLate = wanted.rescale ? 1 : 0;
-  if (problem.hasDynamicLength)
-    return selectTransposingOfAnyLength(problem, wanted, target);
-  if (problem.isMasked)
-    return selectTransposingOfMasked(problem, wanted, target);
-  if (problem.headDimV > kFewTransposed)
-    wanted.overlap = Overlap::PingPong;
-  if (problem.seqK <= kFewKeys)
-    if (AttentionAttr schedule =
-            selectTransposingOfFewKeys(problem, wanted, target))
-      return schedule;
-  AttentionSchedule wide = makeWideBlocks(problem, wanted);
-  // A last block of which much is left takes registers where blocks are large
-  // and rows rescaled in each, and so do scales of each key.
-  if (endsWithBlock(problem, wide.blockN) && !problem.numbersOfKey &&
-      (isSmall ||
-       (problem.seqQ > wide.blockM &&
-        (wide.rescale || problem.seqK % wide.blockN <= kSmallBlock))))
-    if (AttentionAttr schedule = getIfFits(problem, wide, target))
-      return schedule;
-  return getIfFits(problem, wanted, target);
 }
 
 /// Two groups in ping-pong, with the last values late where that is faster.

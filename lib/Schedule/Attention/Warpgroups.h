@@ -11,6 +11,10 @@ namespace attune {
 
 /// Warps of a group.
 inline constexpr int64_t kWarpgroup = 4;
+/// Heads of which tiles are short of work, not of shared memory.
+inline constexpr int64_t kSmallHeadDim = 64;
+/// Keys of rows that make tiles short.
+inline constexpr int64_t kFewKeys = 2048;
 /// Keys of a block beside which there are registers for anything.
 inline constexpr int64_t kSmallBlock = 64;
 
@@ -31,6 +35,16 @@ AttentionSchedule makeGroups(const AttentionProblem &problem, int64_t groups,
 
 /// The same with tiles that a work counter hands out.
 void handOut(const AttentionProblem &problem, AttentionSchedule &wanted);
+
+/// Has two workgroups read each key once. Tiles of one length need no counter.
+AttentionSchedule makeCluster(AttentionSchedule wanted);
+
+/// Hands the tiles out where a second query tile fits, and stores from shared
+/// memory where the output fits beside it. All by what an H200 was fastest
+/// with when hot (docs/measurements/Forward.md).
+schedule::AttentionAttr handOutTiles(const AttentionProblem &problem,
+                                     AttentionSchedule wanted,
+                                     tile::TargetAttr target);
 
 } // namespace attune
 
