@@ -9,8 +9,8 @@
            bit, and NVIDIA's memcheck and synccheck, on a small problem
   sample   times random schedules, for `attune-tune --judge`
 
-A case is measured in rounds, after a second of heat, in an order that rotates
-from round to round; the median of the rounds' medians counts. All contenders
+A case is measured in rounds, after a second of heat, in an order that each
+round draws at random; the median of the rounds' medians counts. All contenders
 read the same tensors, and none is timed that is far from the reference. The
 peers are PyTorch's cuDNN and FlashAttention-2, and FlashAttention-3 where the
 package fa3-fwd is there.

@@ -4,7 +4,7 @@
 
 32 heads of queries over 8 of keys, head size 128, bf16. Kernels are those that
 the compiler chooses without a search. Beside them, in one process and in an
-order that rotates from round to round: cuDNN's through PyTorch, and
+order that each round draws at random: cuDNN's through PyTorch, and
 FlashAttention-3 where --fa3 names its operator library; both have contiguous
 keys alone. The cache is flushed before each launch, and a spin in front hides
 what launching costs the host. Prints terabytes of keys and values a second.

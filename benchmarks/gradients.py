@@ -7,8 +7,8 @@ on one hot GPU.
            --bin, for a schedule that is given or picked
   time     times what is in one or more folders, which may be on another machine
 
-A case is measured in rounds, after heat, in an order that rotates from round to
-round; the median of the rounds' medians counts. All contenders read the same
+A case is measured in rounds, after heat, in an order that each round draws at
+random; the median of the rounds' medians counts. All contenders read the same
 tensors, those of ours are poisoned before, and none is timed that is far from
 cuDNN. The peers are PyTorch's cuDNN by autograd, and FlashAttention-3 where
 --fa3 names its library (as xformers ships it), after --preload.

@@ -5,7 +5,7 @@ over one of keys with 576 columns, of which 512 are the value, in pages, bf16.
 
 `attune.decode` of the Python package, with the schedule that it chooses without
 a search, in a captured graph. Beside it, in one process and in an order that
-rotates from round to round, FlashMLA where --flashmla names its operator
+each round draws at random, FlashMLA where --flashmla names its operator
 library, in pages of 64, and FlashAttention-3 where --fa3 names vLLM's. The
 cache is flushed before each launch. Prints terabytes of keys a second.
 """

@@ -6,7 +6,7 @@
   winners  times the schedules of tuning specs, or the default ones without
 
 A case is measured in rounds, after two seconds of heat, in an order that
-rotates from round to round; the median of the rounds counts. The peer is
+each round draws at random; the median of the rounds counts. The peer is
 torch.matmul, which asks cuBLAS for its best kernel; what is fused into ours is
 done by torch.compile behind it.
 

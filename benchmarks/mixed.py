@@ -5,8 +5,8 @@ beside chunks of prompts, over a cache in pages, on one hot GPU.
 
 32 heads over 8, head size 128, bf16, causal, `attune.varlen` with the schedule
 that it chooses without a search, and `attune.decode` where all sequences have
-as many queries. Beside it, in one process and in an order that rotates from
-round to round, FlashAttention-3 where --fa3 names vLLM's operator library. The
+as many queries. Beside it, in one process and in an order that each round
+draws at random, FlashAttention-3 where --fa3 names vLLM's operator library. The
 cache is flushed before each launch, which is that of a function, not of a
 graph. Prints microseconds, and terabytes of keys and values a second.
 """

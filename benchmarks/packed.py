@@ -5,7 +5,7 @@
 Causal, head size 128, bf16, 16384 tokens whose sequences have lengths with
 uniform logarithms. `attune.varlen` with the schedule that it chooses without a
 search, of keys as they are and in pages. Beside it, in one process and in an
-order that rotates from round to round, FlashAttention-3 where --fa3 names its
+order that each round draws at random, FlashAttention-3 where --fa3 names its
 operator library. Results are compared with float32 before anything is timed.
 Prints TFLOP/s.
 """

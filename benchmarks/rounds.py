@@ -2,6 +2,7 @@
 """Times functions of one process in turn on a hot chip, where none of them has
 an advantage: a chip that has just been idle is faster than one at work."""
 
+import random
 import statistics
 import time
 
@@ -25,15 +26,15 @@ class Rounds:
     def time(self, functions, heat, warmup, rep, before=0):
         """Medians of the rounds' medians, in milliseconds by name, after so
         many seconds of heat, and so many `before` each: without these, what
-        comes behind a slow function finds a cooler chip. The order rotates
-        from round to round; `warmup` and `rep` are those of do_bench, in
-        milliseconds."""
+        comes behind a slow function finds a cooler chip. Each round has an
+        order of its own, drawn at random, for what follows the same function
+        in each is up to 3 percent slower or faster by what power that takes;
+        `warmup` and `rep` are those of do_bench, in milliseconds."""
         self.heat(heat)
         times = {name: [] for name in functions}
-        names = list(functions)
-        for number in range(self.rounds if names else 0):
-            first = number % len(names)
-            for name in names[first:] + names[:first]:
+        draw = random.Random(0)
+        for _ in range(self.rounds):
+            for name in draw.sample(list(functions), len(functions)):
                 self.heat(before)
                 times[name].append(
                     do_bench(
