@@ -35,13 +35,14 @@ static AttentionAttr selectTallTiles(const AttentionProblem &problem,
       tall * (1 + kSmallerBlockPercent / 100) >=
           getQueriesInTurn(problem, 192, target))
     return {};
-  bool isShort = problem.seqK <= kShortKeys || problem.hasScore;
+  bool isLong = problem.seqK > kShortKeys && !problem.hasScore &&
+                problem.getKeyType() == problem.elementType;
   AttentionSchedule wanted =
-      makeGroups(problem, /*groups=*/4, isShort ? kSmallBlock : kBlock);
+      makeGroups(problem, /*groups=*/4, isLong ? kBlock : kSmallBlock);
   handOut(problem, wanted);
   wanted.rescale = 8;
   // So many warps hide what a block waits for.
-  if (!isShort)
+  if (isLong)
     return getIfFits(problem, wanted, target);
   // A last block that is masked in part takes registers.
   if (!hasWholeBlocks(problem, kSmallBlock) || problem.seqK > kFewKeys)

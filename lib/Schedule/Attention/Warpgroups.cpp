@@ -71,6 +71,7 @@ static AttentionAttr handOutWideTiles(const AttentionProblem &problem,
   int64_t keys = problem.isMasked ? 2 * problem.meanKeys : problem.seqK;
   if (problem.hasDynamicLength || problem.hasPackedQueries ||
       problem.hasWindow || problem.hasScore || problem.headDimV != kColumns ||
+      problem.getKeyType() != problem.elementType ||
       (problem.isMasked ? keys > kFewKeys : keys >= kLongKeys))
     return {};
   wanted.qStages = 1;
