@@ -43,17 +43,14 @@ static AttentionAttr selectTransposingOfMasked(const AttentionProblem &problem,
   int64_t keys = 2 * problem.meanKeys;
   bool isSmall = problem.headDimV <= kSmallHeadDim,
        isWide = problem.headDimV > kFewTransposed;
-  bool isApart = isWide && (problem.hasWindow || keys <= kFewKeys);
-  bool takesTurns =
-      !isWide && (isSmall ? !problem.hasWindow : keys >= kLongKeys);
-  if (isApart || takesTurns)
+  if (isWide && !problem.hasWindow && keys > kFewKeys)
+    return getIfFits(problem, wanted, target);
+  if (isWide || (isSmall ? !problem.hasWindow : keys >= kLongKeys))
     if (AttentionAttr schedule = getIfFits(problem,
-                                           isApart ? keepApart(problem, wanted)
-                                                   : takeTurns(problem, wanted),
+                                           isWide ? keepApart(problem, wanted)
+                                                  : takeTurns(problem, wanted),
                                            target))
       return schedule;
-  if (isWide && !isApart)
-    return getIfFits(problem, wanted, target);
   if (!isSmall && !isWide) {
     wanted.expOnFma = 2;
     wanted.splitMasked = problem.hasWindow || keys > kFewKeys;
@@ -70,18 +67,17 @@ static AttentionAttr selectTransposingOfFewKeys(const AttentionProblem &problem,
                                                 TargetAttr target) {
   if (problem.headDimV <= kSmallHeadDim) {
     wanted = takeTurns(problem, wanted);
-  } else if (problem.headDimV > kFewTransposed && problem.hasDynamicLength) {
-    wanted = keepApart(problem, wanted);
-  } else if (problem.headDimV > kFewTransposed) {
-    constexpr int64_t kBlock = 96;
-    wanted.blockN = kBlock;
-    wanted.overlap = Overlap::Softmax;
-    wanted.tileOrder = schedule::TileOrder::Ascending;
-    wanted.persistent = schedule::Persistent::Static;
-  } else {
+  } else if (problem.headDimV <= kFewTransposed) {
     handOut(problem, wanted);
     wanted.persistent = schedule::Persistent::Static;
     wanted.oInShared = schedule::OutputPath::Buffer;
+  } else if (problem.hasDynamicLength) {
+    wanted = keepApart(problem, wanted);
+  } else {
+    constexpr int64_t kBlock = 96;
+    wanted.blockN = kBlock;
+    wanted.tileOrder = schedule::TileOrder::Ascending;
+    wanted.persistent = schedule::Persistent::Static;
   }
   return getIfFits(problem, wanted, target);
 }
@@ -150,12 +146,12 @@ AttentionAttr attune::selectTransposing(const AttentionProblem &problem,
     return selectTransposingOfAnyLength(problem, wanted, target);
   if (problem.isMasked)
     return selectTransposingOfMasked(problem, wanted, target);
-  if (problem.headDimV > kFewTransposed)
-    wanted.overlap = Overlap::PingPong;
   if (problem.seqK <= kFewKeys)
     if (AttentionAttr schedule =
             selectTransposingOfFewKeys(problem, wanted, target))
       return schedule;
+  if (problem.headDimV > kFewTransposed)
+    wanted.overlap = Overlap::PingPong;
   AttentionSchedule wide = makeWideBlocks(problem, wanted);
   // A last block of which much is left takes registers where blocks are large
   // and rows rescaled in each, and so do scales of each key.

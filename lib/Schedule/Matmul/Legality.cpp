@@ -109,12 +109,12 @@ static std::optional<Refusal> checkBoxes(const MatmulProblem &problem,
                     "expects the elements of a row of the {0} to be "
                     "neighbours for an MMA by {1} warps",
                     what, schedule.getMmaWarps());
-    if (getRowBytes(matrix.elementType, matrix.rowDivisor) % alignment != 0)
+    uint64_t rowBytes = getRowBytes(matrix.elementType, matrix.rowDivisor);
+    if (rowBytes % alignment != 0)
       return refuse("row-alignment",
                     "expects rows of the {0} to start at multiples of {1} "
                     "bytes for an MMA by {2} warps, but got {3}",
-                    what, alignment, schedule.getMmaWarps(),
-                    getRowBytes(matrix.elementType, matrix.rowDivisor));
+                    what, alignment, schedule.getMmaWarps(), rowBytes);
     return std::nullopt;
   };
   if (std::optional<Refusal> refusal = checkRows(problem.lhs, "left operand"))
@@ -140,12 +140,12 @@ static std::optional<Refusal> checkBoxes(const MatmulProblem &problem,
       return refuse("result-row-not-contiguous",
                     "expects the elements of a row of the result to be "
                     "neighbours where result-path is shared");
-    if (getRowBytes(result.elementType, result.rowDivisor) % alignment != 0)
+    uint64_t rowBytes = getRowBytes(result.elementType, result.rowDivisor);
+    if (rowBytes % alignment != 0)
       return refuse("result-row-alignment",
                     "expects rows of the result to start at multiples of {0} "
                     "bytes where result-path is shared, but got {1}",
-                    alignment,
-                    getRowBytes(result.elementType, result.rowDivisor));
+                    alignment, rowBytes);
   }
   return std::nullopt;
 }
